@@ -1,0 +1,1 @@
+"""Pure functions from what a trace saw to findings."""

@@ -1,0 +1,352 @@
+"""All that crosses the process boundary, in the standard library alone: what to trace, and what the trace saw.
+
+The front end sends a `TraceTarget`, a worker answers with a `TraceReport`. Both are frozen dataclasses that
+`encode` and `decode` carry through JSON. A report is made of tables (frames, modules, values, ops) that refer to each
+other by index.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+# ------------------------------------------------------------------------------------------------ what to trace
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """A tensor to make: torch's name of the dtype, and dims that are integers or expressions in names (``"2*B"``)."""
+
+    dtype: str
+    dims: tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InputTree:
+    """One input: a tensor, a list, a dict (each of InputTrees), a plain value, or what a user's function returns.
+
+    ``kind`` is ``tensor``, ``list``, ``dict``, ``value`` or ``call``; only the field of that kind is filled.
+    """
+
+    kind: str
+    tensor: TensorSpec | None = None
+    items: tuple[InputTree, ...] = ()
+    keys: tuple[str, ...] = ()
+    value: Any = None
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DimLimits:
+    """The sizes a named dimension may take; all optional."""
+
+    min: int | None = None
+    max: int | None = None
+    multiple_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One input signature: pairs of parameter name and value (``*name``, ``**name`` as in the configuration).
+
+    ``call`` (``module:function``) is given instead where a user's function makes the inputs.
+    """
+
+    inputs: tuple[tuple[str, InputTree], ...] = ()
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceTarget:
+    """One model to trace, with everything the worker needs to know. Paths are absolute.
+
+    ``target`` is ``module:attribute``; ``src`` the import roots; ``batch`` the names that stand for the batch;
+    ``timeout`` seconds and ``memory`` bytes bound the whole target.
+    """
+
+    target: str
+    root: str
+    src: tuple[str, ...]
+    cases: tuple[Case, ...]
+    args: tuple[Any, ...] = ()
+    kwargs: tuple[tuple[str, Any], ...] = ()
+    method: str = "forward"
+    modes: tuple[str, ...] = ("eval", "train")
+    dims: tuple[tuple[str, DimLimits], ...] = ()
+    batch: tuple[str, ...] = ("B", "N", "batch")
+    explore: bool = False
+    timeout: float = 60.0
+    memory: int = 4 << 30
+
+
+# ---------------------------------------------------------------------------------------------- what was seen
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A place in the user's code that was running: lines from 1, columns 0-based in UTF-8 bytes, -1 where unknown."""
+
+    path: str
+    function: str
+    line: int
+    end_line: int = -1
+    column: int = -1
+    end_column: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRecord:
+    """An nn.Module of the model: ``path`` as in named_modules() ("" is the root), ``type`` its class's qualified name.
+
+    ``made`` is the stack of frames (indices) of its constructor call, innermost last; ``shown`` its ``extra_repr()``;
+    ``params`` the shapes of its own parameters and buffers.
+    """
+
+    path: str
+    type: str
+    made: tuple[int, ...] = ()
+    shown: str = ""
+    params: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRecord:
+    """A tensor that flowed through the trace.
+
+    ``shapes`` holds its shape in each run (assignment) of the case, None where it wasn't made or isn't known.
+    ``batch`` says in each run where the batch went (`BatchPlace`). ``source`` is ``input:NAME``, ``param:PATH``,
+    ``buffer:PATH``, ``constant`` or ``op``; ``producer`` the op that made it, -1 if none. ``pinned`` names the device it
+    is fixed to whatever ``model.to(device)`` says, "" if it follows.
+    """
+
+    shapes: tuple[tuple[int, ...] | None, ...]
+    dtype: str
+    source: str = "op"
+    producer: int = -1
+    batch: tuple[BatchPlace | None, ...] = ()
+    pinned: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlace:
+    """Where the batch stands in a value: along ``axis``, whose size is ``outer * B * inner``.
+
+    A pure batch axis has ``outer == inner == 1``. ``scrambled`` says that a reshape cut through the batch, so that the
+    axis holds rows of several samples whatever its size is.
+    """
+
+    axis: int
+    outer: int = 1
+    inner: int = 1
+    scrambled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of an op. ``kind``: ``value`` (index of a ValueRecord), ``list`` of Arguments, ``literal`` (JSON), ``other``.
+
+    ``other`` keeps its repr in ``literal``; a slice is ``list`` with ``literal = "slice"`` and three items.
+    """
+
+    kind: str
+    value: int = -1
+    items: tuple[Argument, ...] = ()
+    literal: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What an op raised in one run, with torch's own words. ``error`` is the name of the exception's class."""
+
+    run: int
+    error: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpNote:
+    """A fact the tracer saw beside the result: ``device`` (values that can't meet on a GPU), ``unknown`` (no shape), ...
+
+    ``values`` are indices of ValueRecords, ``text`` a detail in words; ``runs`` the runs it was seen in.
+    """
+
+    kind: str
+    values: tuple[int, ...] = ()
+    text: str = ""
+    runs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpRecord:
+    """One operation of the trace, aligned over the runs of its case.
+
+    ``opcode`` is torch.fx's; ``target`` the public name of what was called (``torch.nn.functional.linear``,
+    ``Tensor.view``, ``torch.nn.Conv2d`` for call_module); ``module`` the index of the innermost nn.Module at work (for
+    call_module the layer itself); ``stack`` the user frames that led to it, outermost first. ``args`` are positional and
+    named arguments (name "" where positional). An op with ``failures`` is a failed-shape node: its outputs are what the code
+    meant, or unknown. ``runs`` are the runs in which it was reached. ``inner`` is the torch function that failed inside a layer.
+    """
+
+    opcode: str
+    target: str
+    module: int
+    stack: tuple[int, ...]
+    args: tuple[tuple[str, Argument], ...] = ()
+    outputs: tuple[int, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    notes: tuple[OpNote, ...] = ()
+    runs: tuple[int, ...] = ()
+    inner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A run that ended before ``forward`` returned, with the exception and the user frames, outermost first.
+
+    ``kind``: ``raise`` (a raise statement or assert of the code itself, ``branch`` names the frame index), ``python`` (any
+    other exception the code met: unpacking, a missing attribute), ``data`` (it needed a value that is only known with data),
+    ``call`` (the call of forward didn't fit its signature), ``internal`` (the tracer itself couldn't go on).
+    ``invented`` is set where it only follows from an invented number, answer or recovered value.
+    """
+
+    run: int
+    kind: str
+    error: str
+    message: str
+    stack: tuple[int, ...]
+    invented: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WarningRecord:
+    """A Python warning raised during the trace, with the user frames that led to it."""
+
+    category: str
+    message: str
+    stack: tuple[int, ...]
+    runs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseReport:
+    """What was seen for one case in one mode, over all its runs.
+
+    A run is one assignment of sizes to the names: ``assignments[i]``. ``probes`` of them are the regular ones (the first),
+    the rest are extra runs made to see whether a failing size has a working neighbour. ``outputs`` are pairs of a path into
+    the result ("" for a bare tensor, ``[0]``, ``.logits``) and a value. ``flags`` names the constructor arguments that
+    `explore` flipped ("" for none). ``unused`` are modules and parameters no run used.
+    """
+
+    case: int
+    mode: str
+    flags: str
+    assignments: tuple[tuple[tuple[str, int], ...], ...]
+    probes: int
+    ops: tuple[OpRecord, ...]
+    values: tuple[ValueRecord, ...]
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[tuple[str, int], ...]
+    endings: tuple[Ending, ...] = ()
+    warnings: tuple[WarningRecord, ...] = ()
+    unused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFailure:
+    """Why a target has no trace at all.
+
+    ``kind``: ``import``, ``attribute`` (not in the module), ``not-a-model``, ``construction``, ``inputs``, ``crash``
+    (``error`` is then ``exit``, ``signal``, ``timeout`` or ``memory``), ``no-torch``.
+    """
+
+    kind: str
+    error: str
+    message: str
+    stack: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TraceReport:
+    """The worker's answer for one target. ``path`` and ``line`` are where its class or function is defined.
+
+    ``files`` are the project files the trace imported or opened, ``environment`` the variables it read (for the cache).
+    """
+
+    target: str
+    path: str = ""
+    line: int = 0
+    failure: TargetFailure | None = None
+    cases: tuple[CaseReport, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    modules: tuple[ModuleRecord, ...] = ()
+    files: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str | None], ...] = ()
+    seconds: float = 0.0
+    versions: tuple[tuple[str, str], ...] = field(default=())
+
+
+# ------------------------------------------------------------------------------------------------------ codec
+
+_T = TypeVar("_T")
+
+
+def encode(record: Any) -> Any:
+    """The record as JSON values: a dataclass is the list of its fields, in order."""
+    if is_dataclass(record):
+        return [encode(getattr(record, name)) for name in _names(type(record))]
+    if isinstance(record, (tuple, list)):
+        return [encode(item) for item in record]
+    return record
+
+
+def decode(kind: type[_T], data: Any) -> _T:
+    """The record that `encode` wrote; ``kind`` is its dataclass. Raises ValueError where the data are of another shape."""
+    try:
+        return typing.cast("_T", _reader(kind)(data))
+    except (TypeError, IndexError, KeyError) as error:
+        message = f"not a {kind.__name__}: {error}"
+        raise ValueError(message) from error
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
+
+
+@cache
+def _reader(kind: Any) -> typing.Callable[[Any], Any]:
+    if is_dataclass(kind):
+        hints = typing.get_type_hints(kind, globals())
+        # Resolved at first use: InputTree and Argument contain themselves.
+        readers: list[typing.Callable[[Any], Any]] = []
+
+        def read(data: Any) -> Any:
+            if not readers:
+                readers.extend(_reader(hints[name]) for name in _names(typing.cast("type", kind)))
+            if len(data) != len(readers):
+                raise ValueError(kind)
+            return typing.cast("Any", kind)(*[r(d) for r, d in zip(readers, data)])
+
+        return read
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        if len(args) == 2 and args[1] is Ellipsis:  # noqa: PLR2004  # tuple[X, ...]
+            item = _reader(args[0])
+            return lambda data: tuple([item(d) for d in data])
+        parts = [_reader(a) for a in args]
+        return lambda data: tuple([p(d) for p, d in zip(parts, data)])
+    if origin in (typing.Union, types.UnionType):
+        inner = [a for a in args if is_dataclass(a) or typing.get_origin(a) is tuple]
+        if inner:
+            some = _reader(inner[0])
+            return lambda data: None if data is None else some(data)
+    if kind is Any:
+        return _frozen
+    return lambda data: data
+
+
+def _frozen(data: Any) -> Any:
+    return data

@@ -1,0 +1,1 @@
+"""Reporters: a LintResult in, text out."""

@@ -1,0 +1,1 @@
+"""libcst: where things stand in the user's source."""
