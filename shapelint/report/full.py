@@ -97,7 +97,7 @@ class _Writer:
         return self._style(text, fg="blue")
 
     def _style(self, text: str, *, fg: str | None = None, bold: bool = False) -> str:
-        return click.style(text, fg=fg, bold=bold) if self.context.color else text
+        return click.style(text, fg=fg, bold=bold or None) if self.context.color else text
 
 
 def trail_line(finding: Finding) -> str:

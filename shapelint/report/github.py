@@ -40,7 +40,7 @@ def notices(result: LintResult) -> tuple[str, ...]:
     """What GitHub will not show as annotations, in words."""
     counts = Counter(finding.severity for finding in result.findings)
     return tuple(
-        f"GitHub shows {SHOWN} {severity.value} annotations a step: {counts[severity] - SHOWN} more are only in the log."
+        f"GitHub shows {SHOWN} {severity.value} annotations a step: {counts[severity] - SHOWN} more are in the log."
         for severity in Severity
         if counts[severity] > SHOWN
     )

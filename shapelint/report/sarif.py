@@ -17,7 +17,7 @@ from shapelint.report import sarif_rules
 from shapelint.report.context import ReportContext, Sources
 from shapelint.report.fingerprint import line_hashes
 from shapelint.report.sarif_merge import notification_order
-from shapelint.report.sarif_message import escaped, link, message
+from shapelint.report.sarif_message import escaped, message, place_line
 from shapelint.report.sarif_region import visible
 from shapelint.report.sarif_results import RELATED_LIMIT, arranged, fitted
 from shapelint.report.sarif_writer import dumps, to_json
@@ -91,8 +91,8 @@ class _Writer:
             information_uri=self.context.links or None,
             rules=[self._rule(rule) for rule in self._rules()],
             notifications=[
-                om.ReportingDescriptor(id=name, short_description=om.MultiformatMessageString(text=text))
-                for name, text in _NOTIFICATIONS.items()
+                om.ReportingDescriptor(id=name, short_description=text, full_description=text, help=text)
+                for name, text in ((n, om.MultiformatMessageString(text=t)) for n, t in _NOTIFICATIONS.items())
             ],
         )
 
@@ -117,7 +117,7 @@ class _Writer:
 
     def _result(self, finding: Finding, rules: dict[str, int], reason: str | None) -> om.Result:
         related = self._related(finding)
-        places = [f"{text}: {link(place, number)}." for number, (text, place, _) in enumerate(related, 1)]
+        places = [place_line(said, place, source, number) for number, (said, place, source, _) in enumerate(related, 1)]
         path, region = finding.location.path, self._region(finding.location)
         if path not in self.hashes:
             data = self.sources.data(path)
@@ -132,7 +132,7 @@ class _Writer:
             partial_fingerprints={"primaryLocationLineHash": line_hash} if line_hash else None,
             related_locations=[
                 om.Location(id=number, message=om.Message(text=escaped(text)), physical_location=physical)
-                for number, (text, _, physical) in enumerate(related, 1)
+                for number, (text, _, _, physical) in enumerate(related, 1)
             ]
             or None,
             code_flows=self._flow(finding),
@@ -147,8 +147,8 @@ class _Writer:
         kind = "external" if "baseline" in reason else "inSource"
         return [om.Suppression(kind=kind, state="accepted", justification=reason)]
 
-    def _related(self, finding: Finding) -> list[tuple[str, str, om.PhysicalLocation]]:
-        """Of each related place in the repository: what it is, how the message names it, where it is."""
+    def _related(self, finding: Finding) -> list[tuple[str, str, str, om.PhysicalLocation]]:
+        """Of each related place in the repository: what it is, its path and line, its source, and the location."""
         found = []
         for related in finding.related[:RELATED_LIMIT]:
             uri = self._uri(related.location.path)
@@ -156,8 +156,7 @@ class _Writer:
                 line = related.location.region.line
                 shown = f"{self.paths[related.location.path]}:{line}"
                 source = self.sources.line(related.location.path, line).strip()
-                text = f"{related.message}: {source}" if source else related.message
-                found.append((text, shown, self._physical(related.location)))
+                found.append((related.message, shown, source, self._physical(related.location)))
         return found
 
     def _flow(self, finding: Finding) -> list[om.CodeFlow] | None:

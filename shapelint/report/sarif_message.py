@@ -23,6 +23,12 @@ def link(text: str, target: int) -> str:
     return f"[{escaped(text)}]({target})"
 
 
+def place_line(said: str, place: str, source: str, target: int) -> str:
+    """The message's line on a related place: ``Made here: [models/net.py:17](1) self.fc1 = nn.Linear(400, 120)``."""
+    code = f" {escaped(source)}" if source else ""
+    return f"{escaped(said[:1].upper() + said[1:])}: {link(place, target)}{code}"
+
+
 def message(first: str, notes: Sequence[str], help_text: str, places: Sequence[str]) -> str:
     """The whole text: each of the facts a line that ends a sentence, since an alert's title is the first sentence.
 

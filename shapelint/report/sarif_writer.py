@@ -35,7 +35,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {_valid(key): to_json(item) for key, item in value.items()}
     written: dict[str, Any] = {}
-    for attribute, name, default in _attributes(type(value)):
+    for attribute, name, default in _attributes(value.__class__):
         item = getattr(value, attribute)
         if item is not None and (name in _ALWAYS or item != default):
             written[name] = to_json(item)
