@@ -1,0 +1,138 @@
+"""Which configured models the given paths touch, and what the worker needs to know of each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from shapelint.records import DimLimits, TraceTarget
+from shapelint.source.imports import imports_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from shapelint.config import Config
+    from shapelint.models import ModelConfig
+    from shapelint.projects import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One model to check. ``whole`` says that its whole project was asked for, not only some files of it."""
+
+    target: TraceTarget
+    model: ModelConfig
+    config: Config
+    whole: bool
+
+
+def plan(scope: Scope) -> tuple[Planned, ...]:
+    """The models to check, in the order of projects and of their configuration.
+
+    A project whose configuration lies at or below a given path is checked as a whole. Of the others come the models
+    whose module is a given file, or imports one however indirectly.
+    """
+    files = frozenset(os.path.realpath(path) for path, _ in scope.files)
+    planned: list[Planned] = []
+    for config in scope.projects:
+        whole = config.root in scope.whole
+        reach = _Reach(config.src)
+        touched = (m for m in config.models if whole or reach.touches(_modules(m), files))
+        planned += [Planned(trace_target(config, model), model, config, whole) for model in touched]
+    return tuple(planned)
+
+
+def trace_target(config: Config, model: ModelConfig) -> TraceTarget:
+    """What the worker is told of a model: its own limits where it has any, else the project's."""
+    default = TraceTarget(target=model.target, root=config.root, src=config.src, cases=model.cases)
+    own, project = model.limits, config.limits
+    return replace(
+        default,
+        args=model.args,
+        kwargs=model.kwargs,
+        method=model.method,
+        modes=model.modes,
+        dims=tuple(_dims(config, model).items()),
+        batch=_first(own.batch, project.batch, default.batch),
+        explore=model.explore,
+        timeout=_first(own.timeout, project.timeout, default.timeout),
+        memory=_first(own.memory, project.memory, default.memory),
+    )
+
+
+def shard(planned: Iterable[Planned], index: int, count: int, base: str) -> tuple[Planned, ...]:
+    """The ``index``-th of ``count`` parts (from 1): by a hash of names, so that each model stays in its part.
+
+    ``base`` is the folder that paths are taken relative to; it must not differ between machines in what lies below it.
+    """
+    return tuple(
+        [p for p in planned if _bucket(f"{_relative(p.config.root, base)}|{p.target.target}", count) == index - 1]
+    )
+
+
+def in_shard(path: str, index: int, count: int, base: str) -> bool:
+    """Whether a file belongs to this part."""
+    return _bucket(_relative(path, base), count) == index - 1
+
+
+def _bucket(text: str, count: int) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()[:8], "big") % count
+
+
+def _relative(path: str, base: str) -> str:
+    return os.path.relpath(path, base).replace(os.sep, "/")
+
+
+def _first(*values: object) -> object:
+    return next(value for value in values if value is not None)
+
+
+def _dims(config: Config, model: ModelConfig) -> dict[str, DimLimits]:
+    return {**dict(config.limits.dims), **dict(model.limits.dims)}
+
+
+def _modules(model: ModelConfig) -> Iterator[str]:
+    yield model.target.partition(":")[0]
+    for case in model.cases:
+        if case.call:
+            yield case.call.partition(":")[0]
+
+
+class _Reach:
+    """The project files that a module imports, however indirectly, read from the source; remembered for one project."""
+
+    def __init__(self, src: tuple[str, ...]) -> None:
+        self.src = src
+        self._imports: dict[str, tuple[str, ...]] = {}
+
+    def touches(self, modules: Iterable[str], files: frozenset[str]) -> bool:
+        """Whether one of the files is among the modules' own or those they import."""
+        waiting = [path for module in modules for path in self._files_of(module)]
+        seen = set(waiting)
+        while waiting:
+            path = waiting.pop()
+            if os.path.realpath(path) in files:
+                return True
+            new = [found for found in self._direct(path) if found not in seen]
+            seen.update(new)
+            waiting.extend(new)
+        return False
+
+    def _direct(self, path: str) -> tuple[str, ...]:
+        if path not in self._imports:
+            self._imports[path] = imports_of(path, self.src)
+        return self._imports[path]
+
+    def _files_of(self, module: str) -> Iterator[str]:
+        """The files that importing a dotted name runs: each package's ``__init__`` and the module."""
+        parts = module.split(".")
+        for root in self.src:
+            base = os.path.join(root, *parts)
+            chosen = next((p for p in (os.path.join(base, "__init__.py"), f"{base}.py") if os.path.isfile(p)), None)
+            if chosen:
+                packages = (os.path.join(root, *parts[:n], "__init__.py") for n in range(1, len(parts)))
+                yield from (path for path in packages if os.path.isfile(path))
+                yield chosen
+                return
