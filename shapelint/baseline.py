@@ -103,8 +103,8 @@ def apply(
 ) -> Applied:
     """The findings divided by the baseline of ``folder``, in their order, and its stale entries, sorted.
 
-    ``paths`` (absolute) and ``rules`` (ids) are what this run looked at, None for everything: an entry on something else
-    is never stale. Of more findings than an entry counts, the first ones are known.
+    ``paths`` (absolute) and ``rules`` (ids) are what this run looked at, None for everything: an entry on something
+    else is never stale. Of more findings than an entry counts, the first ones are known.
     """
     left: Counter[Key] = Counter()
     told: dict[Key, str] = {}

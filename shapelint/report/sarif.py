@@ -193,16 +193,17 @@ class _Writer:
         """What was not checked or can't be shown, sorted."""
         notes = [self._skipped(skipped) for skipped in result.skipped]
         for finding in result.findings:
+            said = sarif_rules.sentence(finding.message)
             if self._uri(finding.location.path) is None:
-                told = f"{finding.id} at {self.context.shown_path(finding.location.path)}: {finding.message}"
+                told = f"{finding.id} at {self.context.shown_path(finding.location.path)}: {said}"
                 notes.append(_note("outside-repository", "warning", told, None))
             elif finding.id == SYNTAX_ERROR:
-                notes.append(_note("unparsable-file", "error", finding.message, self._physical(finding.location)))
+                notes.append(_note("unparsable-file", "error", said, self._physical(finding.location)))
         unique = {str(note): note for note in map(to_json, notes)}
         return sorted(unique.values(), key=notification_order) or None
 
     def _skipped(self, skipped: Skipped) -> om.Notification:
-        hint = f" {sarif_rules.sentence(skipped.hint)}" if skipped.hint else ""
+        hint = f" To have it checked: {skipped.hint}" if skipped.hint else ""
         told = f"{skipped.target} was not checked: {sarif_rules.sentence(skipped.reason)}{hint}"
         if self._uri(skipped.path) is None:
             return _note("skipped", "warning", told, None)
@@ -238,6 +239,6 @@ def _note(kind: str, level: str, text: str, place: om.PhysicalLocation | None) -
     return om.Notification(
         descriptor=om.ReportingDescriptorReference(id=kind),
         level=level,
-        message=om.Message(text=escaped(sarif_rules.sentence(text))),
+        message=om.Message(text=escaped(text)),
         locations=None if place is None else [om.Location(physical_location=place)],
     )

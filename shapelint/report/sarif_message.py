@@ -36,5 +36,5 @@ def message(first: str, notes: Sequence[str], help_text: str, places: Sequence[s
     """
     facts = [escaped(sentence(fact)) for fact in (first, *notes) if fact]
     if help_text:
-        facts.append(escaped(f"To repair it: {sentence(help_text)}"))
+        facts.append(escaped(f"To repair it: {help_text}"))
     return "\n".join((*facts, *places))

@@ -40,7 +40,7 @@ def _checked(result: LintResult) -> str:
     if not targets:
         return "no model checked"
     cached = sum(t.cached for t in targets)
-    models = _count(len(targets), "model", "models") + (f" ({cached} from the cache)" if cached else "")
+    models = _count(len(targets), "model", "models") + (f", {cached} of them from the cache" if cached else "")
     cases = _count(sum(t.cases for t in targets), "case", "cases")
     return f"{models}, {cases}, {_count(sum(t.assignments for t in targets), 'assignment', 'assignments')}"
 
