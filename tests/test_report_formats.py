@@ -24,7 +24,7 @@ from report_samples import (
 )
 
 from shapelint.findings import LintResult, Location, Region, Skipped
-from shapelint.report import FORMATS, render, report, summary
+from shapelint.report import FORMATS, render, report, statistics, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -222,3 +222,12 @@ def test_the_summary_of_a_clean_or_empty_run_is_one_line(tmp_path: Path) -> None
         "no findings (1 model, 2 cases, 6 assignments in 1 min 23 s)\n"
     )
     assert summary(LintResult(), told, 0.04) == "no findings (no model checked in 0.0 s)\n"
+
+
+def test_statistics_count_the_rules_the_most_frequent_first(tmp_path: Path) -> None:
+    place = Location(str(tmp_path / "net.py"), Region(1, 1, 1, 2))
+    faults = tuple(finding(rule_id, place) for rule_id in ("SL401", "SL101", "SL203", *["SL401"] * 10))
+    assert statistics(LintResult(faults)) == (
+        "11  SL401  batch-folded\n 1  SL101  matmul-dims\n 1  SL203  unexercised-rank\n"
+    )
+    assert statistics(LintResult()) == ""

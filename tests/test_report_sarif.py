@@ -33,7 +33,7 @@ from report_samples import (
 )
 
 from shapelint.findings import LintResult, Location, Region, Related, Severity, Step
-from shapelint.report import render, report
+from shapelint.report import render, report, sarif_results
 from shapelint.report.fingerprint import line_hashes
 from shapelint.report.sarif_region import visible
 from shapelint.report.sarif_results import fitted
@@ -371,19 +371,23 @@ def test_more_results_than_github_shows_are_sorted_by_level_and_too_many_cut(tmp
     assert starts == [*range(25_001, 25_011), *range(1, 24_991)]
 
 
-def test_a_document_above_ten_megabytes_compressed_loses_flows_then_results(tmp_path: Path) -> None:
+def test_a_document_above_the_limit_compressed_loses_flows_then_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sarif_results.BYTES_LIMIT == 10_000_000
+    monkeypatch.setattr(sarif_results, "BYTES_LIMIT", 500_000)
     result, told = one_finding(tmp_path)
     small = document(result, told)
     (sample,) = small["runs"][0]["results"]
     noise = random.Random(1)  # what doesn't compress
     results = [
-        {**sample, "level": "error" if n == 39 else "note", "message": {"text": noise.randbytes(400_000).hex()}}
+        {**sample, "level": "error" if n == 39 else "note", "message": {"text": noise.randbytes(20_000).hex()}}
         for n in range(40)
     ]
     small["runs"][0]["results"] = results
     cut, words = fitted(small)
     kept = cut["runs"][0]["results"]
-    assert len(gzip.compress(json.dumps(cut).encode())) <= 10_000_000
+    assert len(gzip.compress(json.dumps(cut).encode())) <= 500_000
     assert [r["level"] for r in kept] == ["error"] + ["note"] * 19
     assert all("codeFlows" not in r for r in kept)
     assert words == (
@@ -418,6 +422,15 @@ def test_the_writer_renames_status_keeps_levels_and_refuses_what_is_not_sarif() 
         to_json(object())
 
 
+def test_the_text_has_a_result_a_line_and_loses_nothing() -> None:
+    fake = '\n   "results": []'
+    written = {"$schema": fake, "runs": [{"results": [{"text": fake}, {"text": "é"}], "tool": {"results": []}}]}
+    text = dumps(written)
+    assert json.loads(text) == written
+    assert '    {"text": "é"}\n' in text
+    assert json.loads(dumps({"runs": [{"results": []}]})) == {"runs": [{"results": []}]}
+
+
 def test_a_number_that_is_not_one_is_an_error_and_not_a_broken_file() -> None:
     with pytest.raises(ValueError, match="Out of range float"):
-        dumps({"rank": math.nan})
+        dumps({"runs": [{"results": [{"rank": math.nan}]}]})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shapelint.report import concise, full, github, gitlab, json_report, junit
 from shapelint.report.context import ReportContext, read_bytes
 from shapelint.report.sarif_merge import MergeError, merge
+from shapelint.report.statistics import statistics
 from shapelint.report.summary import summary
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "read_bytes",
     "render",
     "report",
+    "statistics",
     "summary",
 ]
 

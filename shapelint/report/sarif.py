@@ -75,9 +75,11 @@ class _Writer:
             original_uri_base_ids={
                 ROOT: om.ArtifactLocation(description=om.Message(text="The root of the git repository."))
             },
-            results=arranged(results),
+            results=[],
         )
-        return cast("dict[str, Any]", to_json(om.SarifLog(version="2.1.0", schema_uri=SCHEMA, runs=[run])))
+        document = cast("dict[str, Any]", to_json(om.SarifLog(version="2.1.0", schema_uri=SCHEMA, runs=[run])))
+        document["runs"][0]["results"] = arranged(results)
+        return document
 
     def _rules(self) -> list[Rule]:
         return sorted(self.context.rules, key=lambda rule: rule.id)
