@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import math
-import random
-import re
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
-import sarif_om
 from report_samples import (
     NET,
     PAGE,
@@ -31,92 +22,15 @@ from report_samples import (
     unparsable,
     write,
 )
+from sarif_judge import LINK, objections, run_of
 
-from shapelint.findings import LintResult, Location, Region, Related, Severity, Step
-from shapelint.report import render, report, sarif_results
-from shapelint.report.fingerprint import line_hashes
+from shapelint.findings import LintResult, Location, Region, Related, Step
+from shapelint.report import render
 from shapelint.report.sarif_region import visible
-from shapelint.report.sarif_results import fitted
 from shapelint.report.sarif_rules import description
-from shapelint.report.sarif_writer import dumps, to_json
 
-DATA = Path(__file__).with_name("data")
-LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\((\d+)\)")
-
-
-@cache
-def schema() -> jsonschema.Draft4Validator:
-    document = json.loads((DATA / "sarif-schema-2.1.0.json").read_text("utf-8"))
-    return jsonschema.Draft4Validator(document, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
-
-
-def document(result: LintResult, told: Any) -> dict[str, Any]:
-    """The parsed report, which the schema accepts."""
-    parsed: dict[str, Any] = json.loads(render(result, "sarif", told))
-    assert [error.message for error in schema().iter_errors(parsed)] == []
-    return parsed
-
-
-def run_of(result: LintResult, told: Any) -> dict[str, Any]:
-    (run,) = document(result, told)["runs"]
-    assert isinstance(run, dict)
-    return run
-
-
-def objections(run: dict[str, Any], root: Path) -> list[str]:
-    """What GitHub would refuse or drop in a run, in words."""
-    found = []
-    rules = run["tool"]["driver"]["rules"]
-    for result in run["results"]:
-        if rules[result["ruleIndex"]]["id"] != result["ruleId"]:
-            found.append("the rule index points at another rule")
-        if result.get("level") not in ("error", "warning", "note"):
-            found.append("no level")
-        if len(result["locations"]) != 1:
-            found.append("not one location")
-        steps = [s["location"] for f in result.get("codeFlows", []) for s in f["threadFlows"][0]["locations"]]
-        related = result.get("relatedLocations", [])
-        for place in (*result["locations"], *related, *steps):
-            found += place_objections(place["physicalLocation"], root)
-        linked = {int(target) for _, target in LINK.findall(result["message"]["text"])}
-        if linked != {place["id"] for place in related} or len(linked) != len(related):
-            found.append(f"links {linked} of {len(related)} related places")
-        where = result["locations"][0]["physicalLocation"]
-        hashes = line_hashes(file_of(where, root).read_bytes())
-        if result["partialFingerprints"]["primaryLocationLineHash"] != hashes[where["region"]["startLine"]]:
-            found.append("another line hash than GitHub's")
-    keys = [
-        (
-            r["ruleId"],
-            r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
-            r["partialFingerprints"]["primaryLocationLineHash"],
-        )
-        for r in run["results"]
-    ]
-    if len(set(keys)) != len(keys):
-        found.append("two results of one rule and line")
-    return found
-
-
-def file_of(place: dict[str, Any], root: Path) -> Path:
-    return root / unquote(place["artifactLocation"]["uri"])
-
-
-def place_objections(place: dict[str, Any], root: Path) -> list[str]:
-    """What is wrong with a physical location, the file being there."""
-    uri, region = place["artifactLocation"]["uri"], place["region"]
-    found = [f"base of {uri}"] if place["artifactLocation"]["uriBaseId"] != "%SRCROOT%" else []
-    if re.search(r"[^A-Za-z0-9/._~%-]", uri) or uri.startswith(("/", "./")) or ".." in uri.split("/"):
-        found.append(f"not a relative encoded URI: {uri}")
-    path = file_of(place, root)
-    if path.is_symlink():
-        found.append(f"a symlink: {uri}")
-    lines = re.split(r"\r\n|\r|\n", path.read_bytes().decode("utf-8-sig"))
-    start = (region["startLine"], region["startColumn"])
-    end = (region["endLine"], region["endColumn"])
-    if not start < end or end[0] > len(lines) or end[1] > len(lines[end[0] - 1]) + 1:
-        found.append(f"region {start} to {end} of {uri}")
-    return found
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
@@ -351,86 +265,3 @@ def test_the_category_ends_in_a_slash_and_a_development_version_is_not_semantic(
     driver = run["tool"]["driver"]
     assert driver["version"] == "0.2.0.dev1"
     assert "semanticVersion" not in driver
-
-
-def test_more_results_than_github_shows_are_sorted_by_level_and_too_many_cut(tmp_path: Path) -> None:
-    path = write(tmp_path, "net.py", "x\n" * 25_010)
-    faults = tuple(
-        finding("SL101" if line > 25_000 else "SL401", Location(path, Region(line, 1, line, 2)))
-        for line in range(1, 25_011)
-    )
-    told = report(LintResult(faults), "sarif", context(tmp_path))
-    assert told.notices == (
-        "GitHub shows the 5000 worst of the 25010 results in the SARIF report.",
-        "10 results are left out of the SARIF report: GitHub accepts at most 25000.",
-    )
-    results = json.loads(told.text)["runs"][0]["results"]
-    assert len(results) == 25_000
-    assert [result["level"] for result in results[:11]] == ["error"] * 10 + ["warning"]
-    starts = [r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in results]
-    assert starts == [*range(25_001, 25_011), *range(1, 24_991)]
-
-
-def test_a_document_above_the_limit_compressed_loses_flows_then_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert sarif_results.BYTES_LIMIT == 10_000_000
-    monkeypatch.setattr(sarif_results, "BYTES_LIMIT", 500_000)
-    result, told = one_finding(tmp_path)
-    small = document(result, told)
-    (sample,) = small["runs"][0]["results"]
-    noise = random.Random(1)  # what doesn't compress
-    results = [
-        {**sample, "level": "error" if n == 39 else "note", "message": {"text": noise.randbytes(20_000).hex()}}
-        for n in range(40)
-    ]
-    small["runs"][0]["results"] = results
-    cut, words = fitted(small)
-    kept = cut["runs"][0]["results"]
-    assert len(gzip.compress(json.dumps(cut).encode())) <= 500_000
-    assert [r["level"] for r in kept] == ["error"] + ["note"] * 19
-    assert all("codeFlows" not in r for r in kept)
-    assert words == (
-        "Code flows and fixes are left out of the SARIF report: GitHub accepts at most 10 MB, compressed.",
-        "20 results are left out of the SARIF report to keep it below 10 MB.",
-    )
-
-
-def test_a_trail_keeps_the_last_thousand_steps_and_related_places_are_a_hundred(tmp_path: Path) -> None:
-    path = write(tmp_path, "net.py", NET)
-    place = at(path, NET, "class")
-    fault = finding(
-        "SL101",
-        place,
-        trail=tuple(Step(place, f"step {n}") for n in range(1_500)),
-        related=tuple(Related(place, f"call {n}") for n in range(150)),
-    )
-    (result,) = run_of(LintResult((fault,)), context(tmp_path))["results"]
-    steps = result["codeFlows"][0]["threadFlows"][0]["locations"]
-    assert (len(steps), steps[0]["location"]["message"]["text"]) == (1_000, "step 500")
-    assert len(result["relatedLocations"]) == 100
-
-
-def test_the_writer_renames_status_keeps_levels_and_refuses_what_is_not_sarif() -> None:
-    assert to_json(sarif_om.Suppression(kind="inSource", state="accepted")) == {
-        "kind": "inSource",
-        "status": "accepted",
-    }
-    result = sarif_om.Result(message=sarif_om.Message(text="x"), level=Severity.WARNING, kind="fail", rank=-1.0)
-    assert to_json(result) == {"message": {"text": "x"}, "level": "warning"}
-    with pytest.raises(TypeError, match="not a SARIF object: object"):
-        to_json(object())
-
-
-def test_the_text_has_a_result_a_line_and_loses_nothing() -> None:
-    fake = '\n   "results": []'
-    written = {"$schema": fake, "runs": [{"results": [{"text": fake}, {"text": "é"}], "tool": {"results": []}}]}
-    text = dumps(written)
-    assert json.loads(text) == written
-    assert '    {"text": "é"}\n' in text
-    assert json.loads(dumps({"runs": [{"results": []}]})) == {"runs": [{"results": []}]}
-
-
-def test_a_number_that_is_not_one_is_an_error_and_not_a_broken_file() -> None:
-    with pytest.raises(ValueError, match="Out of range float"):
-        dumps({"runs": [{"results": [{"rank": math.nan}]}]})

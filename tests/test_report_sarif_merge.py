@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from report_samples import NET, RULES, at, context, finding, linear_fault, one_finding, write
-from test_report_sarif import objections, schema
+from sarif_judge import objections, schema
 
 from shapelint.findings import LintResult, Skipped
 from shapelint.report import MergeError, merge, render
