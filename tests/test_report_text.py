@@ -163,6 +163,23 @@ def test_a_region_of_several_lines_shows_the_first_and_the_last() -> None:
     assert [row.number for row in frame(lines, Region(1, 5, 2, 1))] == [1, 0]
 
 
+def test_lines_left_out_of_a_region_are_three_dots_at_the_margin(tmp_path: Path) -> None:
+    text = "x = 1\n" * 8 + "y = f(\n    a,\n    b)\n"
+    path = write(tmp_path, "net.py", text)
+    fault = finding("SL101", Location(path, Region(9, 5, 11, 7)), "first\nsecond")
+    assert render(LintResult((fault,)), "full", context(tmp_path)) == (
+        "net.py:9:5: error SL101 matmul-dims\n"
+        "   |\n"
+        " 9 | y = f(\n"
+        "   |     ^^\n"
+        "...\n"
+        "11 |     b)\n"
+        "   |     ^^\n"
+        "   = first\n"
+        "     second\n"
+    )
+
+
 def test_a_line_the_file_does_not_have_has_no_frame() -> None:
     assert frame(("x",), Region(2, 1, 2, 2)) == ()
     assert frame(("x",), Region(0, 1, 0, 2)) == ()

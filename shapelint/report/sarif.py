@@ -146,7 +146,7 @@ class _Writer:
     def _suppressions(self, reason: str | None) -> list[om.Suppression] | None:
         if reason is None:  # either all results of a run have the property or none (SARIF 2.1.0, 3.27.23)
             return [] if self.context.show_suppressed else None
-        kind = "external" if "baseline" in reason else "inSource"
+        kind = "external" if reason.startswith("baseline") else "inSource"
         return [om.Suppression(kind=kind, state="accepted", justification=reason)]
 
     def _related(self, finding: Finding) -> list[tuple[str, str, str, om.PhysicalLocation]]:
