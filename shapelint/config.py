@@ -61,9 +61,8 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What the command line says of every project; None and empty leave the file's word."""
+    """What the command line says of every project; what is empty leaves the file's word."""
 
-    python: str | None = None
     select: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -84,7 +83,6 @@ def override(config: Config, given: Overrides) -> Config:
     """The configuration with the command line's word on top."""
     return replace(
         config,
-        python=given.python or config.python,
         select=() if given.select else config.select,
         cli_select=(*given.select, *given.extend_select),
         cli_ignore=given.ignore,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shapelint.config import Config, import_roots
@@ -49,12 +49,15 @@ class Scope:
         return any(is_below(path, given) or is_below(real, os.path.realpath(given)) for given in self.given)
 
 
-def find_scope(paths: Sequence[str], load: Callable[[str], Config | None], fixed: Config | None = None) -> Scope:
+def find_scope(
+    paths: Sequence[str], load: Callable[[str], Config | None], default: Config, fixed: Config | None = None
+) -> Scope:
     """The scope of the paths; ``load`` reads a configuration file, ``fixed`` is the one to use for all of them instead.
 
-    Raises PathError for a path that doesn't exist, and what ``load`` raises.
+    ``default`` holds, with another root, where no file is found. Raises PathError for a path that doesn't exist, and
+    what ``load`` raises.
     """
-    finder = _Finder(load, fixed)
+    finder = _Finder(load, default, fixed)
     given = tuple(dict.fromkeys(os.path.abspath(path) for path in paths))
     found: dict[str, Config] = {}
     for path, shown in zip(given, paths):
@@ -71,6 +74,11 @@ def find_scope(paths: Sequence[str], load: Callable[[str], Config | None], fixed
     ordered = tuple([projects[root] for root in sorted(projects)])
     files = tuple(sorted(found.items(), key=lambda pair: pair[0]))
     return Scope(given, ordered, files, whole, tuple(finder.unreadable))
+
+
+def git_root(path: str) -> str:
+    """The folder of the repository that a path lies in, "" outside of any."""
+    return next((folder for folder in _upwards(path) if os.path.exists(os.path.join(folder, ".git"))), "")
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -106,8 +114,9 @@ def _is_named(path: str, config: Config) -> bool:
 class _Finder:
     """Reads each folder's configuration once; ``seen`` are those that came up, by folder."""
 
-    def __init__(self, load: Callable[[str], Config | None], fixed: Config | None) -> None:
+    def __init__(self, load: Callable[[str], Config | None], default: Config, fixed: Config | None) -> None:
         self.load = load
+        self.default = default
         self.fixed = fixed
         self.seen: dict[str, Config] = {}
         self.unreadable: list[tuple[str, str]] = []
@@ -116,13 +125,14 @@ class _Finder:
     def closest(self, folder: str) -> Config:
         """The configuration that holds for a folder; defaults around the project's root where there is none."""
         if self.fixed:
+            self.seen[self.fixed.root] = self.fixed
             return self.fixed
         above = list(_upwards(folder))
         config = next((c for c in map(self.here, above) if c), None)
         if config is None:
             marked = (f for f in above if any(os.path.exists(os.path.join(f, mark)) for mark in _ROOT_MARKS))
             root = next(marked, folder)
-            config = self.seen.setdefault(root, Config(root, src=import_roots(root)))
+            config = self.seen.get(root) or replace(self.default, root=root, src=import_roots(root))
         self.seen[config.root] = config
         return config
 

@@ -39,7 +39,8 @@ def select_rules(
         expand(rules, word)
     enabled = []
     for rule in rules:
-        best = max(((_precision(rule, word), layer, not on) for word, layer, on in words), default=(-1, 0, True))
+        told = [(_precision(rule.id, rule.name, word), layer, not on) for word, layer, on in words]
+        best = max(told, default=(-1, 0, True))
         if best[0] >= 0 and not best[2]:
             enabled.append(rule)
     return tuple(enabled)
@@ -47,16 +48,21 @@ def select_rules(
 
 def expand(rules: Sequence[Rule], word: str) -> tuple[Rule, ...]:
     """The rules that a word names. Raises SelectionError, with the closest known word, if there is none."""
-    found = tuple([rule for rule in rules if _precision(rule, word) >= 0])
-    if not found:
+    found = tuple([rule for rule in rules if is_named(rule.id, rule.name, word)])
+    if not found and word != "ALL":
         hint = suggestion(word, [name for rule in rules for name in (rule.id, rule.name)])
         raise SelectionError(f'no rule is called "{word}"{hint or "; shapelint rules lists them all"}')
     return found
 
 
-def _precision(rule: Rule, word: str) -> int:
+def is_named(rule_id: str, name: str, word: str) -> bool:
+    """Whether the word means the rule: its id or a prefix of it, its name, or ALL."""
+    return _precision(rule_id, name, word) >= 0
+
+
+def _precision(rule_id: str, name: str, word: str) -> int:
     if word == "ALL":
         return 0
-    if word in {rule.id, rule.name}:
+    if word in {rule_id, name}:
         return _EXACT
-    return len(word) if word.startswith("SL") and rule.id.startswith(word) else -1
+    return len(word) if word.startswith("SL") and rule_id.startswith(word) else -1
