@@ -72,6 +72,8 @@ def _size(table: Table, key: str, least: int) -> int | None:
 
 def _batch(table: Table) -> tuple[str, ...] | None:
     names = table.strings("batch", single=True)
+    if names == ():
+        raise table.error("no name is left for the batch; leave the key out for B, N and batch", "batch")
     for name in names or ():
         if not name.isidentifier():
             raise table.error(f'"{name}" is no name of a dimension', "batch")

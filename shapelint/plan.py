@@ -46,8 +46,8 @@ def plan(scope: Scope) -> tuple[Planned, ...]:
 
 def trace_target(config: Config, model: ModelConfig) -> TraceTarget:
     """What the worker is told of a model: its own limits where it has any, else the project's."""
-    default = TraceTarget(target=model.target, root=config.root, src=config.src, cases=model.cases)
     own, project = model.limits, config.limits
+    default = TraceTarget(target=model.target, root=config.root, src=config.src, cases=model.cases)
     return replace(
         default,
         args=model.args,
@@ -55,10 +55,10 @@ def trace_target(config: Config, model: ModelConfig) -> TraceTarget:
         method=model.method,
         modes=model.modes,
         dims=tuple(_dims(config, model).items()),
-        batch=_first(own.batch, project.batch, default.batch),
+        batch=own.batch or project.batch or default.batch,
         explore=model.explore,
-        timeout=_first(own.timeout, project.timeout, default.timeout),
-        memory=_first(own.memory, project.memory, default.memory),
+        timeout=own.timeout or project.timeout or default.timeout,
+        memory=own.memory or project.memory or default.memory,
     )
 
 
@@ -83,10 +83,6 @@ def _bucket(text: str, count: int) -> int:
 
 def _relative(path: str, base: str) -> str:
     return os.path.relpath(path, base).replace(os.sep, "/")
-
-
-def _first(*values: object) -> object:
-    return next(value for value in values if value is not None)
 
 
 def _dims(config: Config, model: ModelConfig) -> dict[str, DimLimits]:

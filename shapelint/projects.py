@@ -48,6 +48,14 @@ class Scope:
         real = os.path.realpath(path)
         return any(is_below(path, given) or is_below(real, os.path.realpath(given)) for given in self.given)
 
+    def project_of(self, path: str) -> Config:
+        """The project of a file: the one it was found in, else the innermost whose folder holds it, else the first."""
+        known = dict(self.files)
+        if path in known:
+            return known[path]
+        around = [config for config in self.projects if is_below(path, config.root)]
+        return max(around, key=lambda config: len(config.root), default=self.projects[0])
+
 
 def find_scope(
     paths: Sequence[str], load: Callable[[str], Config | None], default: Config, fixed: Config | None = None

@@ -18,6 +18,7 @@ from shapelint.limits import Limits
 from shapelint.records import DimLimits, TensorSpec
 from shapelint.rules import Rule
 from shapelint.table import line_of
+from shapelint.table import read as read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,15 +132,15 @@ def test_a_pyproject_without_the_table_is_no_configuration(tmp_path: Path) -> No
         (
             "[[models]]\ntarget = 'models.net.Net'\n",
             (
-                'shapelint.toml:2: models[0].target: "models.net.Net" is no target: it is written module:Class, as in '
-                '"models.resnet:ResNet18"; did you mean "models.net:Net"?'
+                'shapelint.toml:2: models[0].target: "models.net.Net" is no target: it is written '
+                'module:Class, as in "models.resnet:ResNet18"; did you mean "models.net:Net"?'
             ),
         ),
         (
             "[[models]]\ntarget = 'models/net.py:Net'\n",
             (
-                'shapelint.toml:2: models[0].target: "models/net.py:Net" is no target: it is written module:Class, as in '
-                '"models.resnet:ResNet18"; did you mean "models.net:Net"?'
+                'shapelint.toml:2: models[0].target: "models/net.py:Net" is no target: it is written '
+                'module:Class, as in "models.resnet:ResNet18"; did you mean "models.net:Net"?'
             ),
         ),
         (
@@ -149,15 +150,16 @@ def test_a_pyproject_without_the_table_is_no_configuration(tmp_path: Path) -> No
         (
             "[[models]]\ntarget = 'net:Net'\ninputs = 'float32[B, 3]'\n",
             (
-                'shapelint.toml:3: models[0].inputs: "float32[B, 3]" is no function that makes inputs ("module:function"); '
-                'to name a tensor, write inputs = { x = "float32[B, 3, 224, 224]" }'
+                'shapelint.toml:3: models[0].inputs: "float32[B, 3]" is no function that makes inputs '
+                '("module:function"); to name a tensor, write inputs = { x = "float32[B, 3, 224, 224]" }'
             ),
         ),
         (
             MODEL + "[[models]]\ntarget = 'net:Net'\n[models.inputs]\nx = 'float33[B'\n",
             (
-                'shapelint.toml:7: models[1].inputs.x: "float33[B" is no tensor: there is no dtype "float33"; did you mean '
-                '"float32"?; the closing ] is missing (a tensor is dtype[dim, dim], as in float32[B, 3, 224, 224])'
+                'shapelint.toml:7: models[1].inputs.x: "float33[B" is no tensor: there is no dtype "float33"; '
+                'did you mean "float32"?; the closing ] is missing '
+                "(a tensor is dtype[dim, dim], as in float32[B, 3, 224, 224])"
             ),
         ),
         (
@@ -228,11 +230,17 @@ def test_the_shipped_schema_knows_exactly_the_keys_the_parser_knows() -> None:
     assert sorted(known["$defs"]["dim"]["properties"]) == sorted(limits.DIM_KEYS)
 
 
-def test_the_shipped_schema_accepts_the_example_and_refuses_what_the_parser_refuses() -> None:
-    from shapelint.table import tomllib  # noqa: PLC0415  # the same parser under every Python
-
-    validator = jsonschema.Draft202012Validator(schema())
+def test_the_shipped_schema_accepts_the_example_and_refuses_what_the_parser_refuses(tmp_path: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
-    assert list(validator.iter_errors(tomllib.loads(FULL)["tool"]["shapelint"])) == []
+    validator = jsonschema.Draft202012Validator(schema())
+
+    def faults(text: str) -> list[object]:
+        path = tmp_path / "shapelint.toml"
+        path.write_text(text.replace("tool.shapelint.", "").replace("[tool.shapelint]", ""), encoding="utf-8")
+        table = read_table(str(path))
+        assert table is not None
+        return list(validator.iter_errors(table.values))
+
+    assert faults(FULL) == []
     for wrong in ("selct = []", "timeout = true", "[[models]]", "models = {}", MODEL + "modes = ['evla']"):
-        assert list(validator.iter_errors(tomllib.loads(wrong))), wrong
+        assert faults(wrong), wrong

@@ -1,0 +1,263 @@
+"""The command line: the only module that prints or exits. Each command imports its heavy parts itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shapelint import __version__
+from shapelint.options import check_options, cores, wants_color
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shapelint.lint import Outcome, Request
+
+# Imports inside functions are meant: --version, --help and rule must not wait for what check needs.
+# ruff: noqa: PLC0415
+
+CLEAN, FINDINGS, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
+_REPORT_THIS = "This is a fault of shapelint, not of your code: please report it with the lines above."
+
+
+class CouldNotRun(click.ClickException):
+    """Ends the run with status 2 and the reason."""
+
+    exit_code = COULD_NOT_RUN
+
+
+class Commands(click.Group):
+    """The group of commands, which gives every failure its exit status."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """What the command returns. A fault of our own ends with 2, an interrupt with 130."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("shapelint: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # Who read the report has gone. Without this the interpreter would fail once more while it exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(COULD_NOT_RUN)
+        except Exception as error:
+            import traceback
+
+            click.echo(traceback.format_exc(), err=True, nl=False)
+            raise CouldNotRun(f"{type(error).__name__}: {error}\n{_REPORT_THIS}") from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s", prog_name="shapelint")
+def main() -> None:
+    """Find shape errors in PyTorch models, without weights, data or a GPU."""
+
+
+@main.command()
+@check_options
+@click.pass_context
+def check(ctx: click.Context, /, **given: Any) -> None:
+    """Check the models that PATHS touch (default: the current folder).
+
+    Exits with 0 if all is well, 1 if there are findings, 2 if it could not run.
+    """
+    from shapelint import lint
+    from shapelint.settings import shown
+
+    start = time.monotonic()
+    request = _request(given)
+    progress = _Progress(enabled=sys.stderr.isatty() and not given["quiet"] and not given["show_settings"])
+    try:
+        if given["show_settings"]:
+            _write("".join(shown(project) for project in lint.settings(request)))
+            return
+        outcome = lint.lint(request, progress.show)
+    except lint.EXPECTED as error:
+        raise CouldNotRun(str(error)) from error
+    finally:
+        progress.clear()
+    _report(outcome, given, time.monotonic() - start)
+    ctx.exit(FINDINGS if outcome.result.findings and not given["exit_zero"] else CLEAN)
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="All pages.")
+def rule(name: str | None, *, everything: bool) -> None:
+    """Explain a rule, by its id or name."""
+    from shapelint.rules import RuleError, find_rule, load_rules
+
+    if everything == bool(name):
+        raise click.UsageError("give the id or the name of one rule, or --all")
+    try:
+        pages = load_rules() if everything else (find_rule(str(name)),)
+    except RuleError as error:
+        raise CouldNotRun(str(error)) from error
+    _write("\n".join(page.text.rstrip("\n") + "\n" for page in pages))
+
+
+@main.command()
+def rules() -> None:
+    """List all rules."""
+    from shapelint.rules import load_rules
+
+    known = load_rules()
+    width = max(len(each.name) for each in known)
+    _write("".join(f"{r.id}  {r.name:{width}}  {r.severity.value:7}  {r.summary}\n" for r in known))
+
+
+@main.command()
+@click.argument("paths", nargs=-1, type=click.Path())
+def clean(paths: tuple[str, ...]) -> None:
+    """Remove the caches of the projects that PATHS touch."""
+    from shapelint import lint
+
+    try:
+        removed = lint.clean(lint.Request(paths or (".",)))
+    except lint.EXPECTED as error:
+        raise CouldNotRun(str(error)) from error
+    for folder in removed:
+        click.echo(f"removed {os.path.relpath(folder)}", err=True)
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option("-o", "--output-file", type=click.Path(dir_okay=False), metavar="FILE", help="Default: stdout.")
+def merge(files: tuple[str, ...], output_file: str | None) -> None:
+    """Merge the SARIF reports of a run's shards into one."""
+    import json
+
+    from shapelint.report.sarif_merge import MergeError, merge_report
+
+    documents = []
+    try:
+        for name in files:
+            with open(name, encoding="utf-8") as file:
+                documents.append(json.load(file))
+        merged, notices = merge_report(documents)
+    except (MergeError, ValueError, OSError) as error:
+        raise CouldNotRun(str(error)) from error
+    _write(json.dumps(merged, indent=2, ensure_ascii=False) + "\n", output_file)
+    for notice in notices:
+        click.echo(notice, err=True)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes shapelint's commands in a shell."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:  # a click without this shell
+        raise CouldNotRun(f"this version of click completes nothing in {shell}")
+    _write(kind(main, {}, "shapelint", "_SHAPELINT_COMPLETE").source())
+
+
+@main.command()
+def schema() -> None:
+    """Print the JSON schema of the configuration."""
+    from importlib.resources import files
+
+    _write(files("shapelint").joinpath("schema.json").read_text(encoding="utf-8"))
+
+
+def _request(given: dict[str, Any]) -> Request:
+    from shapelint.config import Overrides
+    from shapelint.lint import Request
+
+    return Request(
+        paths=given["paths"] or (".",),
+        overrides=Overrides(
+            select=given["select"],
+            extend_select=given["extend_select"],
+            ignore=given["ignore"],
+            baseline=os.path.abspath(given["baseline"]) if given["baseline"] else "",
+        ),
+        python=given["python"],
+        config=given["config"],
+        isolated=given["isolated"],
+        jobs=given["jobs"] or cores(),
+        cache=not given["no_cache"],
+        shard=given["shard"],
+        update_baseline=given["update_baseline"],
+    )
+
+
+def _report(outcome: Outcome, given: dict[str, Any], seconds: float) -> None:
+    from dataclasses import replace
+
+    from shapelint.report import ReportContext, report, summary
+    from shapelint.report.statistics import statistics
+
+    to_file = given["output_file"] is not None
+    context = ReportContext(
+        cwd=os.getcwd(),
+        git_root=outcome.git_root or os.getcwd(),
+        rules=outcome.rules,
+        version=__version__,
+        color=wants_color(given["color"], os.environ, terminal=sys.stdout.isatty() and not to_file),
+        category=given["sarif_category"],
+        show_suppressed=given["show_suppressed"],
+    )
+    notices = list(outcome.notices)
+    asked = [(given["output_format"], given["output_file"], context)]
+    if given["sarif_output"]:
+        asked.append(("sarif", given["sarif_output"], replace(context, color=False)))
+    for format_name, path, how in asked:
+        written = report(outcome.result, format_name, how)
+        _write(written.text, path, color=how.color)
+        notices += written.notices
+    if given["quiet"]:
+        return
+    for line in notices:
+        click.echo(line, err=True)
+    if given["verbose"]:
+        for target in outcome.result.targets:
+            source = "from the cache" if target.cached else f"{target.seconds:.2f} s"
+            whole = "" if target.complete else ", in part"
+            click.echo(f"{context.shown_path(target.path) or '?'}: {target.target} ({source}{whole})", err=True)
+    if given["statistics"]:
+        click.echo(statistics(outcome.result), err=True, nl=False)
+    click.echo(summary(outcome.result, context, seconds), err=True, nl=False)
+
+
+def _write(text: str, path: str | None = None, *, color: bool = False) -> None:
+    """Writes to the file, else to stdout. Characters that the terminal's encoding lacks are escaped, not refused."""
+    if path is not None:
+        try:
+            with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                file.write(text)
+        except OSError as error:
+            raise CouldNotRun(f"{path}: can't be written: {error.strerror}") from error
+        return
+    reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure:
+        reconfigure(errors="backslashreplace")
+    click.echo(text, nl=False, color=color)
+
+
+class _Progress:
+    """A line on stderr that counts the models, drawn over itself."""
+
+    def __init__(self, *, enabled: bool) -> None:
+        self.enabled = enabled
+        self.drawn = False
+
+    def show(self, done: int, count: int) -> None:
+        """Draws the line anew."""
+        if self.enabled:
+            self.drawn = True
+            click.echo(f"\r\033[Kchecking models: {done} of {count}", err=True, nl=False, color=True)
+
+    def clear(self) -> None:
+        """Removes the line, so that nothing of it stands beside the report."""
+        if self.drawn:
+            click.echo("\r\033[K", err=True, nl=False, color=True)
+            self.drawn = False

@@ -1,0 +1,161 @@
+"""The whole run on one screen: configure, plan, trace, check, silence, sort."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from shapelint.baseline import BaselineError
+from shapelint.checks import check_report, merge_findings
+from shapelint.config import Config, ConfigError, Overrides, import_roots, load, override
+from shapelint.findings import Finding, LintResult, Skipped
+from shapelint.plan import Planned, in_shard, plan, shard
+from shapelint.projects import PathError, Scope, find_scope, git_root, is_excluded, matches
+from shapelint.rules import Rule, load_rules
+from shapelint.selection import SelectionError, is_named
+from shapelint.silence import by_baseline, by_comment
+from shapelint.source.files import SourceCache
+from shapelint.syntax import syntax_findings
+from shapelint.trace.interpreter import InterpreterError
+from shapelint.tracing import summarise, trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+EXPECTED = (BaselineError, ConfigError, InterpreterError, PathError, SelectionError)
+"""What keeps a run from running, with a message for the person who asked for it."""
+
+CACHE_FOLDER = ".shapelint_cache"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for. ``config`` is the one file to use, ``isolated`` uses none; ``shard`` is part i of n."""
+
+    paths: tuple[str, ...]
+    overrides: Overrides = field(default_factory=Overrides)
+    python: str | None = None
+    config: str | None = None
+    isolated: bool = False
+    jobs: int = 1
+    cache: bool = True
+    shard: tuple[int, int] | None = None
+    update_baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a run, the rules that were on somewhere in it, and words on what else a person should know."""
+
+    result: LintResult
+    rules: tuple[Rule, ...]
+    git_root: str
+    notices: tuple[str, ...] = ()
+
+
+def lint(request: Request, on_progress: Callable[[int, int], None] | None = None) -> Outcome:
+    """The outcome of one run. ``on_progress`` is told how many models of how many are done. Raises `EXPECTED`."""
+    rules = load_rules()
+    scope = configure(request, rules)
+    enabled = {config.root: config.rules(rules) for config in scope.projects}
+    scope, planned = _divided(request, scope)
+
+    traced = trace(planned, python=request.python, jobs=request.jobs, cache=request.cache, on_progress=on_progress)
+
+    sources = SourceCache()
+    found = [*_syntax(scope, sources, enabled)]
+    for one, answer in zip(planned, traced):
+        on = frozenset(rule.id for rule in enabled[one.config.root])
+        checked = check_report(answer.report, one.target, sources, outputs=one.model.outputs)
+        found += [f for f in checked if f.id in on and _is_wanted(f, one, scope)]
+
+    commented = by_comment(merge_findings(found), sources, scope, enabled)
+    known = by_baseline(commented.kept, sources, scope, enabled, update=request.update_baseline)
+
+    result = LintResult(
+        findings=tuple(sorted(known.kept, key=lambda finding: finding.sort_key)),
+        suppressed=tuple(sorted((*commented.suppressed, *known.suppressed), key=lambda pair: pair[0].sort_key)),
+        skipped=tuple([Skipped(path, f"it can't be read: {reason}", path=path) for path, reason in scope.unreadable]),
+        targets=tuple([summarise(one, answer) for one, answer in zip(planned, traced)]),
+        files=tuple([path for path, _ in scope.files]),
+    )
+    on_somewhere = frozenset(rule.id for each in enabled.values() for rule in each)
+    shown = tuple([rule for rule in rules if rule.id in on_somewhere])
+    return Outcome(result, shown, git_root(scope.given[0]), (*_nothing(scope, planned), *known.notices))
+
+
+def configure(request: Request, rules: Sequence[Rule]) -> Scope:
+    """The projects and files that the paths mean, with the command line's word on top of each configuration."""
+    fixed = None
+    if request.isolated:
+        fixed = Config(os.getcwd(), src=import_roots(os.getcwd()))
+    elif request.config:
+        fixed = load(os.path.abspath(request.config), rules)
+        if fixed is None:
+            raise ConfigError(f"{request.config}: there is no table [tool.shapelint] in it")
+    over = request.overrides
+
+    def read(path: str) -> Config | None:
+        config = load(path, rules)
+        return config and override(config, over)
+
+    return find_scope(request.paths, read, override(Config(""), over), fixed and override(fixed, over))
+
+
+def settings(request: Request) -> tuple[Config, ...]:
+    """The projects that the paths touch, as they would be checked. Raises one of `EXPECTED`."""
+    return configure(request, load_rules()).projects
+
+
+def clean(request: Request) -> tuple[str, ...]:
+    """The cache folders of the projects that the paths touch, which are gone now. Raises one of `EXPECTED`."""
+    folders = [os.path.join(config.root, CACHE_FOLDER) for config in settings(request)]
+    found = tuple([folder for folder in folders if os.path.isdir(folder)])
+    for folder in found:
+        shutil.rmtree(folder)
+    return found
+
+
+def _divided(request: Request, scope: Scope) -> tuple[Scope, tuple[Planned, ...]]:
+    """The scope and the models of this shard."""
+    planned = plan(scope)
+    if request.shard is None:
+        return scope, planned
+    base = git_root(scope.given[0]) or os.getcwd()
+    files = tuple([(path, config) for path, config in scope.files if in_shard(path, *request.shard, base)])
+    return replace(scope, files=files), shard(planned, *request.shard, base)
+
+
+def _syntax(scope: Scope, sources: SourceCache, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Finding]:
+    for path, config in scope.files:
+        rule = next((rule for rule in rules[config.root] if rule.name == "syntax-error"), None)
+        if rule:
+            found = syntax_findings(path, sources, rule)
+            yield from (f for f in found if not _is_ignored(f, config))
+
+
+def _is_wanted(finding: Finding, planned: Planned, scope: Scope) -> bool:
+    """Whether a finding is to be told; those of a model that some files brought in, only where they stand in these."""
+    path = finding.location.path
+    here = planned.whole or scope.covers(path)
+    return here and not is_excluded(path, planned.config) and not _is_ignored(finding, planned.config)
+
+
+def _is_ignored(finding: Finding, config: Config) -> bool:
+    words = [
+        w
+        for pattern, words in config.per_file_ignores
+        if matches(finding.location.path, pattern, config.root)
+        for w in words
+    ]
+    return any(is_named(finding.id, finding.rule, word) for word in words)
+
+
+def _nothing(scope: Scope, planned: Sequence[Planned]) -> Iterator[str]:
+    """A word on why nothing was checked, if nothing was."""
+    if not scope.files and not planned:
+        yield f"no Python files in {', '.join(os.path.relpath(path) for path in scope.given)}"
+    elif not planned and not any(config.models for config in scope.projects):
+        yield "no model is configured here: add [[tool.shapelint.models]] with a target and inputs to pyproject.toml"
