@@ -106,18 +106,18 @@ class SourceFile:
     def _parsed(self) -> tuple[ast.Module | None, ParseError | None]:  # noqa: PLR0911  # one return a cause
         if self.unreadable:
             return None, self.unreadable
+        if "\0" in self.text:  # Python's own error has no line
+            return None, ParseError(*self.position(self.text.index("\0")), "a null byte can't stand in source code")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # an invalid escape is the user's, and no word of ours
                 return ast.parse(self.text), None
         except SyntaxError as error:
-            if _newer_grammar(self.text):
+            if "too many nested" not in str(error.msg) and _newer_grammar(self.text):
                 return None, None
             return None, _syntax_error(error)
         except UnicodeEncodeError as error:  # a lone surrogate in text that never was a file, as an editor may send
             return None, ParseError(*self.position(error.start), "a lone surrogate can't stand in source code")
-        except ValueError as error:  # a null byte, before Python 3.12
-            return None, ParseError(*self.position(max(self.text.find("\0"), 0)), str(error))
         except (RecursionError, MemoryError):
             return None, ParseError(1, 1, "the code is nested too deeply to be parsed")
 
