@@ -19,7 +19,7 @@ from shapelint.silence import by_baseline, by_comment
 from shapelint.source.files import SourceCache
 from shapelint.syntax import syntax_findings
 from shapelint.trace.interpreter import InterpreterError
-from shapelint.tracing import summarise, trace
+from shapelint.tracing import Traced, summarise, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,8 +71,10 @@ def lint(request: Request, on_progress: Callable[[int, int], None] | None = None
         checked = check_report(answer.report, one.target, sources, outputs=one.model.outputs)
         found += [f for f in checked if f.id in on and _is_wanted(f, one, scope)]
 
-    commented = by_comment(merge_findings(found), sources, scope, enabled)
-    known = by_baseline(commented.kept, sources, scope, enabled, update=request.update_baseline)
+    checked = {} if request.shard else _checked(scope, traced, enabled)
+    commented = by_comment(merge_findings(found), sources, rules, checked)
+    kept = [f for f in commented.kept if not _is_ignored(f, scope.project_of(f.location.path))]
+    known = by_baseline(kept, sources, scope, enabled, update=request.update_baseline)
 
     result = LintResult(
         findings=tuple(sorted(known.kept, key=lambda finding: finding.sort_key)),
@@ -151,6 +153,17 @@ def _is_ignored(finding: Finding, config: Config) -> bool:
         for w in words
     ]
     return any(is_named(finding.id, finding.rule, word) for word in words)
+
+
+def _checked(
+    scope: Scope, traced: Sequence[Traced], enabled: Mapping[str, Sequence[Rule]]
+) -> dict[str, Sequence[Rule]]:
+    """The given files that a model was traced through, if every such model was traced to the end, with their rules."""
+    ends = [(one.complete, frozenset(map(os.path.realpath, one.report.files))) for one in traced]
+    whole = {file for complete, files in ends if complete for file in files}
+    part = {file for complete, files in ends if not complete for file in files}
+    reached = whole - part
+    return {path: enabled[config.root] for path, config in scope.files if os.path.realpath(path) in reached}
 
 
 def _nothing(scope: Scope, planned: Sequence[Planned]) -> Iterator[str]:

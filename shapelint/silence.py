@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shapelint import baseline
 from shapelint.baseline import BaselineError
+from shapelint.source import suppressions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,6 +29,20 @@ class Silenced:
     kept: tuple[Finding, ...]
     suppressed: tuple[tuple[Finding, str], ...] = ()
     notices: tuple[str, ...] = ()
+
+
+def by_comment(
+    findings: Sequence[Finding],
+    sources: SourceCache,
+    rules: Sequence[Rule],
+    checked: Mapping[str, Sequence[Rule]],
+) -> Silenced:
+    """The findings that no ``ignore`` comment silences, with one for each comment that silences nothing.
+
+    ``rules`` are all there are; ``checked`` those that were on for each file whose models were checked to the end.
+    """
+    done = suppressions.apply(findings, sources, enabled=checked, rules=rules)
+    return Silenced((*done.kept, *done.unused), done.suppressed)
 
 
 def by_baseline(
@@ -110,10 +125,3 @@ def _stale(entry: baseline.Entry) -> str:
 def _shown(path: str) -> str:
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
-
-
-def by_comment(
-    findings: Sequence[Finding], sources: SourceCache, scope: Scope, enabled: Mapping[str, Sequence[Rule]]
-) -> Silenced:
-    """Stub."""
-    return Silenced(tuple(findings))

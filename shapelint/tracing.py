@@ -23,6 +23,13 @@ class Traced:
     report: TraceReport
     cached: bool = False
 
+    @property
+    def complete(self) -> bool:
+        """Whether every regular run of every case came to the end of the method."""
+        cases = self.report.cases
+        early = any(ending.run < case.probes for case in cases for ending in case.endings)
+        return self.report.failure is None and bool(cases) and not early
+
 
 def trace(
     planned: Sequence[Planned],
@@ -60,17 +67,14 @@ def trace(
 
 
 def summarise(planned: Planned, traced: Traced) -> TargetSummary:
-    """What was done for one model; complete when every regular run of every case came to the end of the method."""
+    """What was done for one model."""
     report = traced.report
-    complete = bool(report.cases) and not any(
-        ending.run < case.probes for case in report.cases for ending in case.endings
-    )
     return TargetSummary(
         target=planned.target.target,
         path=report.path,
         cases=len(report.cases),
         assignments=sum(case.probes for case in report.cases),
-        complete=complete and report.failure is None,
+        complete=traced.complete,
         seconds=report.seconds,
         cached=traced.cached,
     )
