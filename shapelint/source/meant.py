@@ -110,6 +110,9 @@ def guesses(on_line: tuple[ast.stmt, ...], line: int, hint: str) -> tuple[Node, 
         here = [n for n in expressions(statement) if isinstance(n, ast.expr) and _starts_on(n, line)]
         called = [n.func for n in here if isinstance(n, ast.Call)]
         named += [n for n in here if name and n not in called and _is_called(n, name)]
+        if isinstance(statement, ast.Raise):
+            work.append(statement)  # most likely it is what ran: the exception is only made for it
+            here = []
         work += [n for n in here if isinstance(n, _WORK)]
     return tuple(named or (work if len(work) == 1 else ()))
 
