@@ -19,7 +19,7 @@ from shapelint.silence import by_baseline, by_comment
 from shapelint.source.files import SourceCache
 from shapelint.syntax import syntax_findings
 from shapelint.trace.interpreter import InterpreterError
-from shapelint.tracing import Traced, summarise, trace
+from shapelint.tracing import Traced, summarise, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,10 +62,10 @@ def lint(request: Request, on_progress: Callable[[int, int], None] | None = None
     enabled = {config.root: config.rules(rules) for config in scope.projects}
     scope, planned = _divided(request, scope)
 
-    traced = trace(planned, python=request.python, jobs=request.jobs, cache=request.cache, on_progress=on_progress)
-
     sources = SourceCache()
-    found = [*_syntax(scope, sources, enabled)]
+    with workers(planned, python=request.python, jobs=request.jobs) as at_work:
+        found = [*_syntax(scope, sources, enabled)]
+        traced = at_work.trace(on_progress)
     for one, answer in zip(planned, traced):
         on = frozenset(rule.id for rule in enabled[one.config.root])
         checked = check_report(answer.report, one.target, sources, outputs=one.model.outputs)

@@ -84,9 +84,19 @@ def find_scope(
     return Scope(given, ordered, files, whole, tuple(finder.unreadable))
 
 
+def upwards(folder: str) -> Iterator[str]:
+    """The folder or file itself, then each folder above it."""
+    while True:
+        yield folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return
+        folder = parent
+
+
 def git_root(path: str) -> str:
     """The folder of the repository that a path lies in, "" outside of any."""
-    return next((folder for folder in _upwards(path) if os.path.exists(os.path.join(folder, ".git"))), "")
+    return next((folder for folder in upwards(path) if os.path.exists(os.path.join(folder, ".git"))), "")
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -135,7 +145,7 @@ class _Finder:
         if self.fixed:
             self.seen[self.fixed.root] = self.fixed
             return self.fixed
-        above = list(_upwards(folder))
+        above = list(upwards(folder))
         config = next((c for c in map(self.here, above) if c), None)
         if config is None:
             marked = (f for f in above if any(os.path.exists(os.path.join(f, mark)) for mark in _ROOT_MARKS))
@@ -180,12 +190,3 @@ class _Finder:
                 yield from self.walk(entry.path, config)
             elif entry.name.endswith(_SUFFIXES) and entry.is_file():
                 yield entry.path, config
-
-
-def _upwards(folder: str) -> Iterator[str]:
-    while True:
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return
-        folder = parent

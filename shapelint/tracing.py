@@ -1,16 +1,19 @@
-"""Reports for the planned models: from the cache where nothing has changed, else from workers."""
+"""Reports for the planned models: from workers that import torch while the front end still reads files."""
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shapelint.findings import TargetSummary
+from shapelint.projects import git_root, upwards
 from shapelint.trace.interpreter import Interpreter, find_interpreter
-from shapelint.trace.pool import trace_targets
+from shapelint.trace.pool import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from shapelint.plan import Planned
     from shapelint.records import TraceReport
@@ -31,39 +34,58 @@ class Traced:
         return self.report.failure is None and bool(cases) and not early
 
 
-def trace(
-    planned: Sequence[Planned],
-    *,
-    python: str | None,
-    jobs: int,
-    cache: bool,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> tuple[Traced, ...]:
-    """A report for each planned model, in their order; ``python`` is the command line's interpreter.
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Workers at work: the pool and the models (by number) of each interpreter."""
 
-    Models of several projects that share an interpreter share its workers. ``on_progress`` gets the number of models
-    done and of all. Raises InterpreterError where no interpreter with torch is found.
+    planned: Sequence[Planned]
+    shared: tuple[tuple[Pool, tuple[int, ...]], ...]
+
+    def trace(self, on_progress: Callable[[int, int], None] | None = None) -> tuple[Traced, ...]:
+        """A report for each planned model, in their order; ``on_progress`` gets how many are done, of how many."""
+        reports: dict[int, TraceReport] = {}
+        done = 0
+
+        def tell(_: TraceReport) -> None:
+            nonlocal done
+            done += 1
+            if on_progress:
+                on_progress(done, len(self.planned))
+
+        for pool, numbers in self.shared:
+            answers = pool.trace([self.planned[number].target for number in numbers], tell)
+            reports.update(zip(numbers, answers))
+        return tuple([Traced(reports[number]) for number in range(len(self.planned))])
+
+
+@contextmanager
+def workers(planned: Sequence[Planned], *, python: str | None, jobs: int) -> Iterator[Workers]:
+    """A worker for each interpreter that the planned models need, started at once and ended with the context.
+
+    ``python`` is the command line's interpreter, ``jobs`` how many models are traced at a time. Models of several projects
+    that share an interpreter share its worker. Raises InterpreterError where none with torch is found.
     """
-    done = 0
-
-    def tell(_: TraceReport) -> None:
-        nonlocal done
-        done += 1
-        if on_progress:
-            on_progress(done, len(planned))
-
-    shared: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     found: dict[tuple[str | None, str], Interpreter] = {}
     for number, one in enumerate(planned):
-        key = (one.config.python, one.config.root)
+        key = configured, root = (one.config.python, one.config.root)
         if key not in found:
-            found[key] = find_interpreter(python, *key)
-        shared.setdefault(found[key].path, []).append(number)
-    reports: dict[int, TraceReport] = {}
-    for interpreter, numbers in shared.items():
-        answers = trace_targets([planned[n].target for n in numbers], interpreter, jobs=jobs, on_done=tell)
-        reports.update(zip(numbers, answers))
-    return tuple([Traced(reports[number]) for number in range(len(planned))])
+            found[key] = find_interpreter(python, configured, root if configured else _home(root))
+        numbers.setdefault(found[key].path, []).append(number)
+    with ExitStack() as stack:
+        pools = [(stack.enter_context(Pool(path, jobs=jobs)), tuple(own)) for path, own in numbers.items()]
+        yield Workers(planned, tuple(pools))
+
+
+def _home(root: str) -> str:
+    """The folder whose environment a project uses: its own, else the closest above it within the repository."""
+    top = git_root(root)
+    for folder in upwards(root):
+        if any(os.path.isdir(os.path.join(folder, name)) for name in (".venv", "venv")):
+            return folder
+        if folder == top or not top:
+            break
+    return root
 
 
 def summarise(planned: Planned, traced: Traced) -> TargetSummary:
