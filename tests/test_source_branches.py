@@ -92,6 +92,8 @@ def test_the_accepted_ranks_are_read_from_the_check(
         "if flag:\n    raise ValueError  <-",
         "if x.shape[0] != 3:\n    raise ValueError  <-",
         "if x.dim() == 4 and flag:\n    raise ValueError  <-",
+        "if x.dim() == 2:\n    if flag:\n        raise ValueError  <-",
+        "if x.dim() == 3:\n    return 1\nif flag:\n    return 2\nraise ValueError  <-",
         "raise NotImplementedError  <-",
         "assert flag  <-",
         "x = load(y)\nif x.dim() != 4:\n    raise ValueError  <-",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shapelint.source import ranks
@@ -26,10 +26,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is known on one path. ``sure`` is False once a condition on the rank could not be decided."""
+    """What is known on one path. ``sure`` is False once a condition on the rank could not be decided.
+
+    ``near`` says that the last condition met was on the rank: a ``raise`` behind another one has another reason.
+    """
 
     known: Mapping[str, Value]
     sure: bool = True
+    near: bool = False
 
 
 _States: TypeAlias = "list[_State]"
@@ -99,7 +103,11 @@ class Walk:
             # An elif is a branch of its own, and is seen there.
             if no and orelse and not (len(orelse) == 1 and isinstance(orelse[0], ast.If)):
                 self.blocks.add(Block(tuple(orelse), orelse[0]))
-        return [*self._follow(body, yes), *self._follow(orelse, no)]
+            return [*self._follow(body, yes), *self._follow(orelse, no)]
+        near = any(s.near for s in states)
+        after, other = self._follow(body, yes), self._follow(orelse, no)
+        # Where one side gives up, what follows depends on this condition; else it is as if it had not been there.
+        return [replace(s, near=near and bool(after) and bool(other)) for s in (*after, *other)]
 
     def _match(self, subject: ast.expr, cases: list[ast.match_case], states: _States) -> _States:
         speaks = any(self._speaks(subject, s) for s in states)
@@ -111,11 +119,12 @@ class Walk:
                 answer = ranks.pattern_truth(case.pattern, subject, state.known)
                 if answer is True and case.guard is not None:
                     answer = ranks.truth(case.guard, state.known)
-                doubt = _State(state.known, state.sure and not speaks)
+                decided = replace(state, near=speaks)
+                doubt = replace(decided, sure=state.sure and not speaks)
                 if answer is not False:
-                    taken.append(state if answer else doubt)
+                    taken.append(decided if answer else doubt)
                 if answer is not True:
-                    left.append(doubt if answer is None else state)
+                    left.append(doubt if answer is None else decided)
             if taken and speaks:
                 shown = case.pattern.value if isinstance(case.pattern, ast.MatchValue) else case.body[0]
                 self.blocks.add(Block(tuple(case.body), shown))
@@ -128,12 +137,14 @@ class Walk:
         no: _States = []
         for state in states:
             answer = ranks.truth(test, state.known)
+            speaks = self._speaks(test, state)
+            decided = replace(state, near=speaks)
             if answer is None:
-                either = _State(state.known, state.sure and not self._speaks(test, state))
+                either = replace(decided, sure=state.sure and not speaks)
                 yes.append(either)
                 no.append(either)
             else:
-                (yes if answer else no).append(state)
+                (yes if answer else no).append(decided)
         return yes, no
 
     def _speaks(self, test: ast.expr, state: _State) -> bool:
@@ -152,7 +163,7 @@ class Walk:
                 known[ranks.key(text)] = rank
             elif isinstance(target, ast.Name) and about and (plain is not None or _is_condition(value)):
                 known[text] = plain
-        return _State(known, state.sure)
+        return replace(state, known=known)
 
     def _forget(self, body: list[ast.stmt], states: _States) -> _States:
         """The states with nothing known of what the statements may assign."""
@@ -162,12 +173,12 @@ class Walk:
             known = dict(state.known)
             for node in stored:
                 _lose(known, node, self.variable)
-            after.append(_State(known, state.sure))
+            after.append(replace(state, known=known))
         return after
 
     def _reach(self, states: _States) -> None:
         for state in states:
-            if state.sure:
+            if state.sure and state.near:
                 self.reached = True
             elif self.reached is False:
                 self.reached = None
