@@ -62,7 +62,7 @@ class Workers:
 def workers(planned: Sequence[Planned], *, python: str | None, jobs: int) -> Iterator[Workers]:
     """A worker for each interpreter that the planned models need, started at once and ended with the context.
 
-    ``python`` is the command line's interpreter, ``jobs`` how many models are traced at a time. Models of several projects
+    ``python`` is the command line's interpreter, ``jobs`` how many models are traced at a time. Models of projects
     that share an interpreter share its worker. Raises InterpreterError where none with torch is found.
     """
     numbers: dict[str, list[int]] = {}
