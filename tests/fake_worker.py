@@ -19,7 +19,7 @@ PROGRAM = os.path.abspath(__file__)
 
 
 class Session:
-    """Imports the module and calls the attribute, with no edge to user code: the pool has to cope with what is raised."""
+    """Imports the module and calls the attribute, with no edge to user code: the pool copes with what it raises."""
 
     def load(self, target: TraceTarget) -> Any:
         """The module."""
@@ -29,7 +29,7 @@ class Session:
 
     def trace(self, target: TraceTarget, loaded: Any) -> Any:
         """A report whose path is what the function returned."""
-        from shapelint.records import TraceReport  # the worker provides it
+        from shapelint.records import TraceReport  # noqa: PLC0415  # the worker provides it
 
         result = getattr(loaded, target.target.partition(":")[2])(**dict(target.kwargs))
         return TraceReport(target.target, path=str(result))

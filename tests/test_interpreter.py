@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from shapelint.trace.interpreter import Interpreter, InterpreterError, find_interpreter
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +141,7 @@ def test_a_real_interpreter_says_what_it_has(tmp_path: Path) -> None:
     try:
         found = find_interpreter("fake", None, tmp_path)
     except InterpreterError as error:
-        assert "has no torch" in str(error)  # the tests may run where torch isn't
+        assert "has no torch" in str(error)  # noqa: PT017  # the tests may run where torch isn't
     else:
         assert found.version == ".".join(map(str, sys.version_info[:3]))
         assert found.torch_version[0].isdigit()

@@ -218,7 +218,7 @@ def is_free(file: Path) -> bool:
         for _ in range(100):
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # the loop is there to try again
+            except BlockingIOError:  # noqa: PERF203  # the loop is there to try again
                 time.sleep(0.05)
             else:
                 return True

@@ -6,13 +6,13 @@ import fcntl
 import signal
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from fake_worker import PROGRAM
 
 from shapelint.records import TraceReport, TraceTarget
 from shapelint.trace.pool import Pool
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -235,7 +235,7 @@ def is_free(file: Path) -> bool:
         for _ in range(100):
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # the loop is there to try again
+            except BlockingIOError:  # noqa: PERF203  # the loop is there to try again
                 time.sleep(0.05)
             else:
                 return True

@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from shapelint.trace.crash import TAIL, Death
 
@@ -94,10 +94,9 @@ class Children(Generic[Key]):
         resident, data = _memory("self")
         pid = os.fork()
         if pid == 0:
-            inherited = [d for c in self.alive for d in (c.answers, c.errors)]
-            for descriptor in (*self._private, *private, *inherited, answers, errors):
-                os.close(descriptor)
-            _run(work, answers_out, errors_out, data + memory if data else 0)
+            siblings = [d for c in self.alive for d in (c.answers, c.errors) if d >= 0]
+            foreign = (*self._private, *private, *siblings, answers, errors)
+            _run(work, answers_out, errors_out, data + memory if data else 0, foreign)
         os.close(answers_out)
         os.close(errors_out)
         _own_group(pid)
@@ -222,14 +221,15 @@ def kill_group(pid: int) -> None:
         return  # nobody is left; macOS says "not permitted" of a group of zombies
 
 
-def _run(work: Callable[[int], None], answers: int, errors: int, data_limit: int) -> None:
+def _run(work: Callable[[int], None], answers: int, errors: int, data_limit: int, foreign: tuple[int, ...]) -> NoReturn:
     """Be the child: run ``work`` and exit, whatever happens. Nothing may ever return into the parent's program."""
     status = 1
     try:
         os.setpgid(0, 0)
         _die_with_parent()
         os.dup2(errors, 2)
-        os.close(errors)
+        for descriptor in (*foreign, errors):
+            os.close(descriptor)
         # What user code forks can't answer in this process's place, even if it comes back here.
         os.register_at_fork(after_in_child=lambda: _close(answers))
         faulthandler.enable(file=2, all_threads=False)
@@ -239,7 +239,7 @@ def _run(work: Callable[[int], None], answers: int, errors: int, data_limit: int
         status = 0
     except SystemExit as leaving:
         status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
-    except BaseException:  # the last edge: user code's KeyboardInterrupt must not reach the parent's program
+    except BaseException:  # noqa: BLE001  # the last edge: user code's KeyboardInterrupt must not reach the parent's program
         traceback.print_exc(file=sys.stderr)
     finally:
         os._exit(status & 0xFF)
@@ -260,7 +260,7 @@ def _die_with_parent() -> None:
 
 
 def _limit_data(limit: int) -> None:
-    import resource  # not on every platform
+    import resource  # noqa: PLC0415  # not on every platform
 
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)

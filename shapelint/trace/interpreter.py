@@ -98,7 +98,7 @@ def _absolute(path: str, base: str) -> str:
     path = os.path.expanduser(path)
     # A bare word that is no file here is a command, as in --python python3.12.
     if os.path.basename(path) == path and not os.path.exists(os.path.join(base, path)):
-        import shutil  # seldom needed, and start-up time counts
+        import shutil  # noqa: PLC0415  # seldom needed, and start-up time counts
 
         return shutil.which(path) or os.path.join(base, path)
     return os.path.join(base, path)
@@ -127,7 +127,7 @@ def _try(place: str) -> Interpreter | str:
 def _probe(path: str) -> Interpreter | str:
     try:
         # -I: neither the current folder nor PYTHONPATH may stand in for torch.
-        done = subprocess.run(  # the interpreter that the user has chosen
+        done = subprocess.run(  # noqa: S603  # the interpreter that the user has chosen
             [path, "-I", "-c", _PROBE], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
         )
     except OSError as error:

@@ -70,7 +70,7 @@ class Pool:
         self._forks = forks
         self._worker = _Worker(self._command) if forks else None
 
-    def __enter__(self) -> Pool:  # typing.Self is newer than Python 3.10
+    def __enter__(self) -> Pool:  # noqa: PYI034  # typing.Self is newer than Python 3.10
         """The pool."""
         return self
 
@@ -173,7 +173,7 @@ class _Worker:
         self._answers, answers = os.pipe()
         environment = {k: v for k, v in os.environ.items() if k != "__PYVENV_LAUNCHER__"}  # macOS: it names our own
         try:
-            self._process = subprocess.Popen(  # the interpreter that the user has chosen
+            self._process = subprocess.Popen(  # noqa: S603  # the interpreter that the user has chosen
                 [*command, str(commands), str(answers)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -189,7 +189,7 @@ class _Worker:
         finally:
             os.close(commands)
             os.close(answers)
-        assert self._process.stderr is not None  # for mypy: it is a pipe
+        assert self._process.stderr is not None  # noqa: S101  # for mypy: it is a pipe
         self._errors = self._process.stderr.fileno()
         self.running: dict[int, int] = {}
         self._output = b""

@@ -39,7 +39,7 @@ def _trace(
 ) -> TraceReport:
     question = json.dumps([number, encode(target)]).encode("ascii")
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(  # the interpreter that the user has chosen
+        process = subprocess.Popen(  # noqa: S603  # the interpreter that the user has chosen
             [*command, "--once"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
         )
         running.add(process)

@@ -33,7 +33,7 @@ def import_torch() -> None:
         _ease_compile()
         torch: Any = importlib.import_module("torch")
         if "torch._compile" in sys.modules:
-            torch._compile = sys.modules["torch._compile"]  # as the import system would have set it
+            torch._compile = sys.modules["torch._compile"]  # noqa: SLF001  # as the import system would have set it
         torch.set_num_threads(1)
         x = torch.empty(2, 3, device="meta")
         torch.nn.functional.linear(x, torch.empty(5, 3, device="meta"), torch.empty(5, device="meta"))
@@ -66,13 +66,13 @@ def _ease_compile() -> None:
     spec.loader.exec_module(module)
     if not hasattr(module, "_disable_dynamo"):
         return
-    module._disable_dynamo = _lazy_disable(module._disable_dynamo)
+    module._disable_dynamo = _lazy_disable(module._disable_dynamo)  # noqa: SLF001  # it has no public name
     sys.modules["torch._compile"] = module
 
 
 def _lazy_disable(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def disable(fn: Any = None, recursive: bool = True) -> Any:  # torch's own signature
+    def disable(fn: Any = None, recursive: bool = True) -> Any:  # noqa: FBT001, FBT002  # torch's own signature
         if fn is None:
             return functools.partial(disable, recursive=recursive)
         marked = original(fn, recursive)

@@ -38,16 +38,16 @@ def provide_package() -> None:
 
 def run(session: Session, arguments: list[str]) -> None:
     """Serve with ``session`` as the command line says. User code's own output goes nowhere near the answers."""
-    from shapelint.trace.serve import Job, answer, run_one, serve  # after provide_package()
+    from shapelint.trace.serve import Job, answer, run_one, serve  # noqa: PLC0415  # after provide_package()
 
     if arguments != ["--once"]:
         commands, answers = map(int, arguments)
-        os.set_inheritable(commands, False)
-        os.set_inheritable(answers, False)
+        os.set_inheritable(commands, False)  # noqa: FBT003
+        os.set_inheritable(answers, False)  # noqa: FBT003
         silence()
         serve(session, commands, answers)
         return
-    from shapelint.records import TraceReport, TraceTarget, decode
+    from shapelint.records import TraceReport, TraceTarget, decode  # noqa: PLC0415
 
     with os.fdopen(os.dup(1), "wb") as out:
         silence()
@@ -68,7 +68,7 @@ def silence() -> None:
 def no_core_dumps() -> None:
     """A model that crashes leaves no core file in the project."""
     try:
-        import resource  # not on every platform
+        import resource  # noqa: PLC0415  # not on every platform
     except ImportError:
         return
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
@@ -84,7 +84,7 @@ class NoTorch:
 
     def load(self, target: TraceTarget) -> Any:
         """The report that says so."""
-        from shapelint.records import TargetFailure, TraceReport  # after provide_package()
+        from shapelint.records import TargetFailure, TraceReport  # noqa: PLC0415  # after provide_package()
 
         name = type(self._error).__name__
         message = f"{sys.executable} can't import torch: {name}: {self._error}"
@@ -100,11 +100,11 @@ def main() -> None:
     """Import torch, warm up, serve, and leave without the seconds that a tidy exit of torch takes."""
     no_core_dumps()
     provide_package()
-    from shapelint.trace import warmup  # after provide_package()
+    from shapelint.trace import warmup  # noqa: PLC0415  # after provide_package()
 
     try:
         warmup.import_torch()
-    except Exception as error:  # the edge to torch: a broken one raises anything, and that is a report
+    except Exception as error:  # noqa: BLE001  # the edge to torch: a broken one raises anything, and that is a report
         run(NoTorch(error), sys.argv[1:])
     else:
         # It imports torch, so it couldn't be imported before.
