@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OTHER = """#!/bin/sh
-echo '[[3, 12, 1], "2.6.0"]'
+echo '[[3, 12, 1], "2.6.0", []]'
 """
 """Answers the probe as an interpreter with torch does."""
 
