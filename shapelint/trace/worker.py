@@ -14,6 +14,7 @@ import sys
 if sys.path and sys.path[0] == os.path.dirname(os.path.realpath(__file__)):
     del sys.path[0]
 
+import gc
 import importlib.util
 import json
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,7 @@ def main() -> None:
         # It imports torch, so it couldn't be imported before.
         session: Any = importlib.import_module("shapelint.trace.session")
         session.warm_up()
+        gc.freeze()  # no collection in a child looks through torch's own objects, and copies their pages by that
         run(session, sys.argv[1:])
     os._exit(0)
 
