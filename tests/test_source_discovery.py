@@ -192,19 +192,22 @@ LAYERS = [
     ("nn.Linear(784, 4)", "self.a(x.view(x.size(0), -1))", "float32[B, 784]"),
     ("nn.Sequential(nn.Flatten(), nn.Linear(784, 4))", "self.a(x)", "float32[B, 784]"),
     ("nn.Embedding(100, 8)", "self.a(x)", "int64[B, T]"),
+    ("nn.Sequential(OrderedDict([('a', nn.Linear(7, 4))]))", "self.a(x)", "float32[B, 7]"),
+    ("nn.Conv2d(c, 8, img_size // 8)", "nn.Linear(9, 9)(self.a(x).flatten(1))", "float32[B, 3, 32, 32]"),
     ("nn.LSTM(8, 16, batch_first=True)", "self.a(x)", "float32[B, T, 8]"),
     ("nn.GRU(8, 16)", "self.a(x)", "float32[T, B, 8]"),
     ("nn.ModuleList([nn.Linear(5, 5)])", "[l for l in self.a]", ""),
     ("Block(c)", "self.a(x)", "float32[B, 3, H, W]"),
     ("nn.Linear(16, 4)", "self.a(x.permute(1, 0))", ""),
     ("nn.Linear(c_unknown, 4)", "self.a(x)", ""),
-    ("nn.Conv2d(c, 8, 3)", "nn.Linear(9, 9)(self.a(x).flatten(1))", ""),
+    ("nn.Conv2d(c, 8, 3)", "nn.Linear(9, 9)(self.a(x).flatten(1).mean(1))", ""),
     ("nn.Conv2d(c, 8, 3)", "nn.Linear(9, 9)(self.a(x).mean((2, 3)))", "float32[B, 3, H, W]"),
 ]
 
 
 @pytest.mark.parametrize(("layer", "use", "spec"), LAYERS)
 def test_the_first_layer_tells_the_shape(tmp_path: Path, layer: str, use: str, spec: str) -> None:
+    extent = ", img_size=32" if "img_size" in layer else ""
     text = f"""\
         class Block(nn.Module):
             def __init__(self, width):
@@ -216,7 +219,7 @@ def test_the_first_layer_tells_the_shape(tmp_path: Path, layer: str, use: str, s
 
 
         class Net(nn.Module):
-            def __init__(self, c=3):
+            def __init__(self, c=3{extent}):
                 super().__init__()
                 self.a = {layer}
 

@@ -88,7 +88,11 @@ class _Finder:
         if not module:
             reason = "its file lies below no import root, or has a name that can't be imported"
             return Discovered(one.name, path, line, reason=reason, hint='set src = ["..."] in [tool.shapelint]')
+        own = self.built.get(one.defined.key, [])
+        part = one.used_by and not any(build.calls for build in own)
         forward = one.method("forward")
+        if forward is None and part:
+            return Discovered(target, path, line, reason=_part_of(one))
         if forward is None or _is_abstract(forward[1]):
             what = f"a base of {_listed(one.extended_by)}" if one.extended_by else "not complete"
             return Discovered(target, path, line, reason=f"it has no forward of its own: it is {what}")
@@ -97,10 +101,8 @@ class _Finder:
             declared = from_comments(self.project.sources.load(forward[0]), forward[1])
         if declared.error:
             return Discovered(target, path, declared.line, reason=declared.error, hint=EXAMPLE)
-        own = self.built.get(one.defined.key, [])
-        called = any(build.calls for build in own)
-        if not declared.cases and not called and one.used_by:
-            return Discovered(target, path, line, reason=f"it is a part of {_listed(one.used_by)}, and checked with it")
+        if not declared.cases and part:
+            return Discovered(target, path, line, reason=_part_of(one))
         made = self._construction(one, target)
         if made.reason:
             return Discovered(target, path, line, reason=made.reason, hint=_config_line(target, one, forward[1]))
@@ -225,6 +227,10 @@ def _parameters(function: FunctionNode) -> tuple[str, ...]:
 
 def _required(method: FunctionNode) -> tuple[str, ...]:
     return _parameters(method)[1:]
+
+
+def _part_of(one: ModuleClass) -> str:
+    return f"it is a part of {_listed(one.used_by)}, and checked with it"
 
 
 def _is_abstract(method: FunctionNode) -> bool:

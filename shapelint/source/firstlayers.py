@@ -27,7 +27,10 @@ _QUIET = {"shape", "size", "dim", "ndim", "device", "dtype", "numel", "is_cuda",
 _QUIET_CALLS = {"len", "isinstance", "print", "is_tensor", "zeros_like", "ones_like", "size"}
 _PASSING = {"Identity", "Dropout", "ReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "LeakyReLU", "Dropout2d", "ELU", "Mish"}
 _SEQUENCE = re.compile(r"MultiheadAttention|TransformerEncoder|TransformerDecoder|nn\.(LSTM|GRU|RNN)\b")
-_POOLED = re.compile(r"Adaptive(Avg|Max)Pool|adaptive_(avg|max)_pool|\.mean\(|\.amax\(|Global\w*Pool|LazyLinear")
+_POOLED = re.compile(
+    r"Adaptive(Avg|Max)Pool|adaptive_(avg|max)_pool|\.(mean|amax)\((dim=|axis=)?[\[(]|Global\w*Pool|LazyLinear"
+)
+_EXTENT = re.compile(r"(img|image|input|in)_?(size|res|resolution)|resolution")
 _SCALED = re.compile(r"Pool\dd|pool\dd|stride|ConvTranspose|Upsample|interpolate|PixelShuffle")
 
 
@@ -166,11 +169,14 @@ class FirstLayers:
             ahead = any(k.arg == "batch_first" and layer.values.plain(k.value) is True for k in layer.call.keywords)
             return ["float32", "B", "T", size] if ahead else ["float32", "T", "B", size]
         if re.fullmatch(r"(Conv|ConvTranspose|BatchNorm|InstanceNorm)[123]d", kind) and not flat:
-            return self._spatial(owner, size, _SPACE[kind[-2:]])
+            return self._spatial(owner, size, _SPACE[kind[-2:]], layer.values)
         return None
 
-    def _spatial(self, owner: ModuleClass, channels: str, axes: tuple[str, ...]) -> list[str] | None:
+    def _spatial(self, owner: ModuleClass, channels: str, axes: tuple[str, ...], values: Values) -> list[str] | None:
         """Batch, channels and extents: nothing where a linear layer behind it fixes an extent that isn't written."""
+        known = next((v for n, v in values.names.items() if _EXTENT.fullmatch(n) and type(v) is int), None)
+        if known:
+            return ["float32", "B", channels, *[str(known)] * len(axes)]
         if self._has(owner, re.compile(r"\bLinear\(")) and not self._has(owner, _POOLED):
             return None
         # Halving and doubling seldom fit every size; one that people use says less, and nothing wrong.
@@ -178,7 +184,13 @@ class FirstLayers:
         return ["float32", "B", channels, *sizes]
 
     def _sequence(self, owner: ModuleClass, layer: _Layer, depth: int, *, flat: bool) -> list[str] | None:
-        for item in layer.call.args:
+        items: list[ast.expr] = list(layer.call.args)
+        match items:
+            case [ast.Call(func=func, args=[ast.List(elts=pairs)])] if last_name(func) == "OrderedDict":
+                items = [p.elts[-1] for p in pairs if isinstance(p, ast.Tuple) and p.elts]
+            case _:
+                pass
+        for item in items:
             if not isinstance(item, ast.Call):
                 return None
             kind = last_name(item.func)

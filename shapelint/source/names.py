@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from shapelint.source.files import SourceCache
 
-_DEPTH = 12  # of re-exports of re-exports; a circle ends here
 Node: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -60,6 +59,8 @@ class Project:
         self.sources = sources
         self.src = tuple([absolute(root) for root in src])
         self._scopes: dict[str, Scope] = {}
+        self._found: dict[tuple[str, str], Defined | str] = {}
+        self._files: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def scope(self, path: str) -> Scope:
         """The top-level names of a file; none where it can't be parsed."""
@@ -67,19 +68,25 @@ class Project:
             self._scopes[path] = self._read(path)
         return self._scopes[path]
 
-    def resolve(self, path: str, name: str, depth: int = _DEPTH) -> Defined | str:
+    def resolve(self, path: str, name: str) -> Defined | str:
         """What a dotted name means in a file: a definition of the project, or the full name of something foreign."""
+        if (path, name) not in self._found:
+            self._found[path, name] = name  # what a circle of imports finds
+            self._found[path, name] = self._resolved(path, name)
+        return self._found[path, name]
+
+    def _resolved(self, path: str, name: str) -> Defined | str:
         scope = self.scope(path)
         head, _, rest = name.partition(".")
         if head in scope.defined:
             return name if rest else Defined(path, scope.defined[head])
-        if depth and head in scope.assigned and not rest:  # Net = OtherNet
+        if head in scope.assigned and not rest:  # Net = OtherNet
             other = dotted(scope.assigned[head])
-            return self.resolve(path, other, depth - 1) if other and other != name else name
+            return self.resolve(path, other) if other else name
         if head in scope.imported:
-            return self._below(scope.imported[head], rest, depth)
+            return self._below(scope.imported[head], rest)
         for star in scope.stars:
-            found = self._below(_Import(star.roots, star.module, head), rest, depth)
+            found = self._below(_Import(star.roots, star.module, head), rest)
             if isinstance(found, Defined):
                 return found
         return name
@@ -102,18 +109,23 @@ class Project:
             nodes = self.scope(path).defined.values()
             yield from (Defined(path, node) for node in nodes if isinstance(node, ast.ClassDef))
 
-    def _below(self, found: _Import, rest: str, depth: int) -> Defined | str:
+    def _below(self, found: _Import, rest: str) -> Defined | str:
         full = ".".join([p for p in (found.module, found.attribute, rest) if p])
         parts = full.split(".")
         if parts[0] == "torch" and set(found.roots) >= set(self.src):
             return full  # foreign even where the import root is the folder that torch is installed in
         for cut in range(len(parts) - 1, -1, -1):
             path = self._file(".".join(parts[:cut]), found.roots)
-            if path and depth:
-                return self.resolve(path, ".".join(parts[cut:]), depth - 1)
+            if path:
+                return self.resolve(path, ".".join(parts[cut:]))
         return full
 
     def _file(self, module: str, roots: tuple[str, ...]) -> str:
+        if (module, roots) not in self._files:
+            self._files[module, roots] = self._look(module, roots)
+        return self._files[module, roots]
+
+    def _look(self, module: str, roots: tuple[str, ...]) -> str:
         for root in roots:
             base = os.path.join(root, *module.split(".")) if module else root
             choices = (os.path.join(base, "__init__.py"), *([f"{base}.py"] if module else []))
