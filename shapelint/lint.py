@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from shapelint.baseline import BaselineError
 from shapelint.checks import check_report, merge_findings
 from shapelint.config import Config, ConfigError, Overrides, import_roots, load, override
+from shapelint.discovered import tempered
 from shapelint.findings import Finding, LintResult, Skipped
-from shapelint.plan import Planned, in_shard, plan, shard
+from shapelint.plan import Plan, Planned, in_shard, plan, shard
 from shapelint.projects import PathError, Scope, find_scope, git_root, is_excluded, matches
 from shapelint.rules import Rule, load_rules
 from shapelint.selection import SelectionError, is_named
 from shapelint.silence import by_baseline, by_comment
 from shapelint.source.files import SourceCache
 from shapelint.syntax import syntax_findings
+from shapelint.trace.cache import FOLDER
 from shapelint.trace.interpreter import InterpreterError
 from shapelint.tracing import Traced, summarise, workers
 
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 EXPECTED = (BaselineError, ConfigError, InterpreterError, PathError, SelectionError)
 """What keeps a run from running, with a message for the person who asked for it."""
-
-CACHE_FOLDER = ".shapelint_cache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +60,26 @@ def lint(request: Request, on_progress: Callable[[int, int], None] | None = None
     rules = load_rules()
     scope = configure(request, rules)
     enabled = {config.root: config.rules(rules) for config in scope.projects}
-    scope, planned = _divided(request, scope)
-
     sources = SourceCache()
-    with workers(planned, python=request.python, jobs=request.jobs) as at_work:
+    scope, planned, skipped = _divided(request, scope, plan(scope, sources))
+
+    with workers(planned, python=request.python, jobs=request.jobs, cache=request.cache) as at_work:
         found = [*_syntax(scope, sources, enabled)]
         traced = at_work.trace(on_progress)
     for one, answer in zip(planned, traced):
         on = frozenset(rule.id for rule in enabled[one.config.root])
         checked = check_report(answer.report, one.target, sources, outputs=one.model.outputs)
-        found += [f for f in checked if f.id in on and _is_wanted(f, one, scope)]
+        found += [tempered(f, one.model) for f in checked if f.id in on and _is_wanted(f, one, scope)]
 
-    checked = {} if request.shard else _checked(scope, traced, enabled)
-    commented = by_comment(merge_findings(found), sources, rules, checked)
+    complete = {} if request.shard else _checked(scope, traced, enabled)
+    commented = by_comment(merge_findings(found), sources, rules, complete)
     kept = [f for f in commented.kept if not _is_ignored(f, scope.project_of(f.location.path))]
     known = by_baseline(kept, sources, scope, enabled, update=request.update_baseline)
 
     result = LintResult(
         findings=tuple(sorted(known.kept, key=lambda finding: finding.sort_key)),
         suppressed=tuple(sorted((*commented.suppressed, *known.suppressed), key=lambda pair: pair[0].sort_key)),
-        skipped=tuple([Skipped(path, f"it can't be read: {reason}", path=path) for path, reason in scope.unreadable]),
+        skipped=skipped,
         targets=tuple([summarise(one, answer) for one, answer in zip(planned, traced)]),
         files=tuple([path for path, _ in scope.files]),
     )
@@ -113,21 +113,23 @@ def settings(request: Request) -> tuple[Config, ...]:
 
 def clean(request: Request) -> tuple[str, ...]:
     """The cache folders of the projects that the paths touch, which are gone now. Raises one of `EXPECTED`."""
-    folders = [os.path.join(config.root, CACHE_FOLDER) for config in settings(request)]
+    folders = [os.path.join(config.root, FOLDER) for config in settings(request)]
     found = tuple([folder for folder in folders if os.path.isdir(folder)])
     for folder in found:
         shutil.rmtree(folder)
     return found
 
 
-def _divided(request: Request, scope: Scope) -> tuple[Scope, tuple[Planned, ...]]:
-    """The scope and the models of this shard."""
-    planned = plan(scope)
+def _divided(request: Request, scope: Scope, planned: Plan) -> tuple[Scope, tuple[Planned, ...], tuple[Skipped, ...]]:
+    """The scope, the models and what is skipped, or this shard's part of them."""
+    unreadable = tuple([Skipped(path, f"it can't be read: {why}", path=path) for path, why in scope.unreadable])
+    skipped = (*planned.skipped, *unreadable)
     if request.shard is None:
-        return scope, planned
+        return scope, planned.models, skipped
     base = git_root(scope.given[0]) or os.getcwd()
     files = tuple([(path, config) for path, config in scope.files if in_shard(path, *request.shard, base)])
-    return replace(scope, files=files), shard(planned, *request.shard, base)
+    own = tuple([one for one in skipped if in_shard(one.path, *request.shard, base)])
+    return replace(scope, files=files), shard(planned.models, *request.shard, base), own
 
 
 def _syntax(scope: Scope, sources: SourceCache, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Finding]:
@@ -171,4 +173,4 @@ def _nothing(scope: Scope, planned: Sequence[Planned]) -> Iterator[str]:
     if not scope.files and not planned:
         yield f"no Python files in {', '.join(os.path.relpath(path) for path in scope.given)}"
     elif not planned and not any(config.models for config in scope.projects):
-        yield "no model is configured here: add [[tool.shapelint.models]] with a target and inputs to pyproject.toml"
+        yield "no model to check was found: add [[tool.shapelint.models]], with target and inputs, to pyproject.toml"

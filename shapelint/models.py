@@ -20,7 +20,10 @@ MODEL_KEYS = ("target", "args", "kwargs", "method", "modes", "inputs", "outputs"
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """One configured model. ``limits`` go before the project's; ``line`` is where the file names it, 0 if unknown."""
+    """One configured model. ``limits`` go before the project's; ``line`` is where the file names it, 0 if unknown.
+
+    ``assumed`` says what was inferred of the inputs of a model that nobody configured, "" where they are stated.
+    """
 
     target: str
     cases: tuple[Case, ...]
@@ -32,6 +35,7 @@ class ModelConfig:
     explore: bool = False
     limits: Limits = NO_LIMITS
     line: int = 0
+    assumed: str = ""
 
 
 def read_model(table: Table) -> ModelConfig:

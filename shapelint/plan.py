@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shapelint.discovered import find_models
 from shapelint.records import DimLimits, TraceTarget
 from shapelint.source.imports import imports_of
 
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shapelint.config import Config
+    from shapelint.findings import Skipped
     from shapelint.models import ModelConfig
     from shapelint.projects import Scope
+    from shapelint.source.files import SourceCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +31,34 @@ class Planned:
     whole: bool
 
 
-def plan(scope: Scope) -> tuple[Planned, ...]:
-    """The models to check, in the order of projects and of their configuration.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The models to check, and the classes that were found and can't be."""
+
+    models: tuple[Planned, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def plan(scope: Scope, sources: SourceCache) -> Plan:
+    """The models to check, in the order of projects and of their configuration, or where there is none, of the files.
 
     A project whose configuration lies at or below a given path is checked as a whole. Of the others come the models
     whose module is a given file, or imports one however indirectly.
     """
     files = frozenset(os.path.realpath(path) for path, _ in scope.files)
     planned: list[Planned] = []
+    skipped: list[Skipped] = []
     for config in scope.projects:
         whole = config.root in scope.whole
         reach = _Reach(config.src)
-        touched = (m for m in config.models if whole or reach.touches(_modules(m), files))
+        models = config.models
+        if not models:
+            found = find_models(scope.files_of(config), config.src, sources)
+            models = found.models
+            skipped += [one for one in found.skipped if scope.covers(one.path)]
+        touched = (m for m in models if whole or reach.touches(_modules(m), files))
         planned += [Planned(trace_target(config, model), model, config, whole) for model in touched]
-    return tuple(planned)
+    return Plan(tuple(planned), tuple(skipped))
 
 
 def trace_target(config: Config, model: ModelConfig) -> TraceTarget:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shapelint.config import Config, import_roots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _NAMES = ("shapelint.toml", "pyproject.toml")  # of two in one folder the first one counts
 _SUFFIXES = (".py", ".pyi")
@@ -34,7 +34,8 @@ class Scope:
     """What the given paths cover: absolute paths, the projects they touch, and the Python files with their project.
 
     ``whole`` are the roots of the projects whose configuration lies at or below a given path; ``unreadable`` the
-    folders that may not be read, with the reason.
+    folders that may not be read, with the reason. ``around`` has, by root, all files of the projects without models of
+    which only a part is given: what else there is tells which models that part belongs to.
     """
 
     given: tuple[str, ...]
@@ -42,6 +43,11 @@ class Scope:
     files: tuple[tuple[str, Config], ...]
     whole: frozenset[str]
     unreadable: tuple[tuple[str, str], ...] = ()
+    around: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def files_of(self, config: Config) -> tuple[str, ...]:
+        """The files of a project in which models are looked for."""
+        return self.around.get(config.root) or tuple([path for path, owner in self.files if owner.root == config.root])
 
     def covers(self, path: str) -> bool:
         """Whether the path is one of the given ones or lies below one of them."""
@@ -81,7 +87,13 @@ def find_scope(
     )
     ordered = tuple([projects[root] for root in sorted(projects)])
     files = tuple(sorted(found.items(), key=lambda pair: pair[0]))
-    return Scope(given, ordered, files, whole, tuple(finder.unreadable))
+    partial = [config for config in ordered if not config.models and config.root not in whole]
+    around = {
+        config.root: tuple([path for path, owner in finder.walk(config.root, config) if owner.root == config.root])
+        for config in partial
+        if any(owner.root == config.root for _, owner in files)
+    }
+    return Scope(given, ordered, files, whole, tuple(dict.fromkeys(finder.unreadable)), around)
 
 
 def upwards(folder: str) -> Iterator[str]:

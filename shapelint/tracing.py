@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shapelint.findings import TargetSummary
 from shapelint.projects import git_root, upwards
+from shapelint.trace.cache import interpreters_file, load, prune, store
 from shapelint.trace.interpreter import Interpreter, find_interpreter
 from shapelint.trace.pool import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from shapelint.plan import Planned
     from shapelint.records import TraceReport
@@ -36,15 +38,20 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Workers at work: the pool and the models (by number) of each interpreter."""
+    """Workers at work: ``shared`` has the pool and the models (by number) of each interpreter, ``known`` old reports.
+
+    Without ``cache`` nothing is kept.
+    """
 
     planned: Sequence[Planned]
-    shared: tuple[tuple[Pool, tuple[int, ...]], ...]
+    shared: tuple[tuple[Interpreter, Pool, tuple[int, ...]], ...]
+    known: Mapping[int, TraceReport]
+    cache: bool
 
     def trace(self, on_progress: Callable[[int, int], None] | None = None) -> tuple[Traced, ...]:
         """A report for each planned model, in their order; ``on_progress`` gets how many are done, of how many."""
         reports: dict[int, TraceReport] = {}
-        done = 0
+        done = len(self.known)
 
         def tell(_: TraceReport) -> None:
             nonlocal done
@@ -52,29 +59,51 @@ class Workers:
             if on_progress:
                 on_progress(done, len(self.planned))
 
-        for pool, numbers in self.shared:
+        for interpreter, pool, numbers in self.shared:
+            started_ns = time.time_ns()
             answers = pool.trace([self.planned[number].target for number in numbers], tell)
             reports.update(zip(numbers, answers))
-        return tuple([Traced(reports[number]) for number in range(len(self.planned))])
+            if self.cache:
+                for number in numbers:
+                    store(self.planned[number].target, interpreter, reports[number], started_ns=started_ns)
+        if self.cache:
+            for root in {self.planned[number].target.root for number in reports}:
+                prune(root)
+        return tuple(
+            [
+                Traced(self.known[number], cached=True) if number in self.known else Traced(reports[number])
+                for number in range(len(self.planned))
+            ]
+        )
 
 
 @contextmanager
-def workers(planned: Sequence[Planned], *, python: str | None, jobs: int) -> Iterator[Workers]:
+def workers(planned: Sequence[Planned], *, python: str | None, jobs: int, cache: bool) -> Iterator[Workers]:
     """A worker for each interpreter that the planned models need, started at once and ended with the context.
 
-    ``python`` is the command line's interpreter, ``jobs`` how many models are traced at a time. Models of projects
-    that share an interpreter share its worker. Raises InterpreterError where none with torch is found.
+    ``python`` is the command line's interpreter, ``jobs`` how many models are traced at a time. Models of projects that
+    share an interpreter share its worker; with ``cache``, one whose files have not changed needs none. Raises
+    InterpreterError where no interpreter with torch is found.
     """
-    numbers: dict[str, list[int]] = {}
+    known: dict[int, TraceReport] = {}
+    waiting: dict[Interpreter, list[int]] = {}
     found: dict[tuple[str | None, str], Interpreter] = {}
     for number, one in enumerate(planned):
         key = configured, root = (one.config.python, one.config.root)
         if key not in found:
-            found[key] = find_interpreter(python, configured, root if configured else _home(root))
-        numbers.setdefault(found[key].path, []).append(number)
+            home = root if configured else _home(root)
+            found[key] = find_interpreter(python, configured, home, remember=interpreters_file(root) if cache else None)
+        report = load(one.target, found[key]) if cache else None
+        if report is None:
+            waiting.setdefault(found[key], []).append(number)
+        else:
+            known[number] = report
     with ExitStack() as stack:
-        pools = [(stack.enter_context(Pool(path, jobs=jobs)), tuple(own)) for path, own in numbers.items()]
-        yield Workers(planned, tuple(pools))
+        pools = [
+            (interpreter, stack.enter_context(Pool(interpreter.path, jobs=jobs)), tuple(numbers))
+            for interpreter, numbers in waiting.items()
+        ]
+        yield Workers(planned, tuple(pools), known, cache)
 
 
 def _home(root: str) -> str:

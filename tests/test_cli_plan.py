@@ -10,6 +10,7 @@ from shapelint.config import Config, load
 from shapelint.plan import Planned, in_shard, plan, shard
 from shapelint.projects import find_scope
 from shapelint.records import DimLimits
+from shapelint.source.files import SourceCache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ FILES = {
 
 def planned(root: Path, *names: str) -> tuple[Planned, ...]:
     paths = [str(root / name) for name in names]
-    return plan(find_scope(paths, lambda path: load(path, ()), Config("")))
+    return plan(find_scope(paths, lambda path: load(path, ()), Config("")), SourceCache()).models
 
 
 def targets(root: Path, *names: str) -> list[str]:
