@@ -14,7 +14,7 @@ import pytest
 from fake_worker import PROGRAM
 
 from shapelint.records import TraceReport, TraceTarget
-from shapelint.trace.pool import Pool, trace_targets
+from shapelint.trace.pool import WORKER, Pool, trace_targets
 
 LOG = "with open('imports.log', 'a') as f: f.write('{name}\\n')\n"
 TELL = "def tell(**kwargs):\n    return sorted(kwargs.items())\n"
@@ -108,7 +108,8 @@ def test_nothing_to_trace_starts_no_worker() -> None:
     assert trace_targets((), "/no/such/python") == ()
 
 
-def test_nothing_is_written_beside_the_models(tmp_path: Path) -> None:
+def test_nothing_is_written_beside_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     (tmp_path / "net.py").write_text(TELL)
     trace([target(tmp_path, "net:tell")])
     assert sorted(os.listdir(tmp_path)) == ["net.py"]
@@ -142,6 +143,17 @@ def test_the_worker_itself_says_so_where_there_is_no_torch(tmp_path: Path) -> No
         assert report.failure is not None
         assert report.failure.kind == "no-torch"
         assert report.failure.message.startswith(f"{python} can't import torch: ModuleNotFoundError: ")
+
+
+def test_the_worker_s_own_folder_is_not_on_the_path(tmp_path: Path) -> None:
+    """Shown by a torch that tells the path it is imported with."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
+    (site,) = (tmp_path / "bare" / "lib").glob("python*/site-packages")
+    (site / "torch.py").write_text("import sys\nraise ImportError(sys.path)\n")
+    (report,) = trace_targets([target(tmp_path, "net:A")], str(tmp_path / "bare" / "bin" / "python"))
+    assert report.failure is not None
+    assert str(site) in report.failure.message
+    assert os.path.dirname(WORKER) not in report.failure.message
 
 
 def test_a_worker_that_cannot_start_is_told_for_each_target(tmp_path: Path) -> None:
@@ -186,30 +198,55 @@ def test_nothing_outlives_the_front_end(tmp_path: Path, number: signal.Signals, 
         "    open(f'ready{n}', 'w').close()\n"
         "    while True: pass\n"
     )
-    front = tmp_path / "front.py"
-    front.write_text(
-        "import sys\n"
-        "from shapelint.records import TraceTarget\n"
-        "from shapelint.trace.pool import Pool\n"
-        f"targets = [TraceTarget('net:loop', {str(tmp_path)!r}, ({str(tmp_path)!r},), (), kwargs=(('n', n),))"
-        f" for n in range({count})]\n"
-        f"with Pool(sys.executable, jobs=2, program={PROGRAM!r}) as pool:\n"
-        "    pool.trace(targets)\n"
-    )
-    root = str(Path(PROGRAM).parent.parent)
-    process = subprocess.Popen(
-        [sys.executable, str(front)], env={**os.environ, "PYTHONPATH": root}, stderr=subprocess.PIPE
-    )
+    process = start_front(tmp_path, [target(tmp_path, "net:loop", n=n) for n in range(count)])
     for n in range(count):
-        while not (tmp_path / f"ready{n}").exists():
-            time.sleep(0.01)
-            assert process.poll() is None
+        wait_for(tmp_path / f"ready{n}", process)
     process.send_signal(number)
     _, errors = process.communicate(timeout=5)
     assert process.returncode == -number
     assert (b"KeyboardInterrupt" in errors) == (number == signal.SIGINT)
     for n in range(count):
         assert is_free(tmp_path / f"lock{n}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
+def test_nothing_outlives_a_worker_that_is_killed_unseen(tmp_path: Path) -> None:
+    """The front end is stopped meanwhile, and killed after it."""
+    (tmp_path / "net.py").write_text(
+        "import fcntl, os\n"
+        "def loop():\n"
+        "    held = open('lock', 'w')\n"
+        "    fcntl.flock(held, fcntl.LOCK_EX)\n"
+        "    with open('told', 'w') as f: f.write(str(os.getppid()))\n"
+        "    os.rename('told', 'ready')\n"
+        "    while True: pass\n"
+    )
+    front = start_front(tmp_path, [target(tmp_path, "net:loop")])
+    wait_for(tmp_path / "ready", front)
+    front.send_signal(signal.SIGSTOP)
+    os.kill(int((tmp_path / "ready").read_text()), signal.SIGKILL)
+    front.kill()
+    front.communicate(timeout=5)
+    assert is_free(tmp_path / "lock")
+
+
+def start_front(folder: Path, targets: list[TraceTarget]) -> subprocess.Popen[bytes]:
+    file = folder / "front.py"
+    file.write_text(
+        "import sys\n"
+        "from shapelint.records import TraceTarget\n"
+        "from shapelint.trace.pool import Pool\n"
+        f"with Pool(sys.executable, jobs=2, program={PROGRAM!r}) as pool:\n"
+        f"    pool.trace({targets!r})\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(PROGRAM).parent.parent)}
+    return subprocess.Popen([sys.executable, str(file)], env=environment, stderr=subprocess.PIPE)
+
+
+def wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:
+    while not file.exists():
+        time.sleep(0.01)
+        assert process.poll() is None
 
 
 def is_free(file: Path) -> bool:

@@ -41,6 +41,8 @@ def run(session: Session, arguments: list[str]) -> None:
     """Serve with ``session`` as the command line says. User code's own output goes nowhere near the answers."""
     from shapelint.trace.serve import Job, answer, run_one, serve  # noqa: PLC0415  # after provide_package()
 
+    sys.dont_write_bytecode = True  # from here on only user code is imported, and nothing is written beside it
+
     if arguments != ["--once"]:
         commands, answers = map(int, arguments)
         os.set_inheritable(commands, False)  # noqa: FBT003
