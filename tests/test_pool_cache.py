@@ -21,7 +21,7 @@ NOTHING: tuple[str, ...] = ()
 
 
 class Project:
-    """``src/net.py`` imports ``helper`` and ``pkg.deep``, opens ``sizes.json``, reads $WIDTH; all a minute old."""
+    """``src/net.py`` imports ``layers`` and ``pkg.deep``, opens ``sizes.json``, reads $WIDTH; all a minute old."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -30,8 +30,8 @@ class Project:
         (self.site / "einops-0.8.0.dist-info").mkdir()
         (self.site / "einops").mkdir()
         self.files = [
-            self.write("src/net.py", "import helper, pkg.deep, json, einops\n"),
-            self.write("src/helper.py", "WIDTH = 3\n"),
+            self.write("src/net.py", "import layers, pkg.deep, json, einops\n"),
+            self.write("src/layers.py", "WIDTH = 3\n"),
             self.write("src/pkg/__init__.py", ""),
             self.write("src/pkg/deep.py", "x = 1\n"),
             self.write("sizes.json", "[1, 2]\n"),
@@ -76,7 +76,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return made
 
 
-@pytest.mark.parametrize("name", ["src/net.py", "src/helper.py", "src/pkg/deep.py", "sizes.json"])
+@pytest.mark.parametrize("name", ["src/net.py", "src/layers.py", "src/pkg/deep.py", "sizes.json"])
 @pytest.mark.parametrize("age", [0.0, 60.0, 3600.0])
 def test_an_edited_file_counts_whatever_its_time_says(project: Project, name: str, age: float) -> None:
     """An editor, git or tar may set any time; only the size, or the time, gives it away here."""
@@ -86,13 +86,13 @@ def test_an_edited_file_counts_whatever_its_time_says(project: Project, name: st
 
 
 def test_an_edit_of_the_same_size_counts(project: Project) -> None:
-    project.write("src/helper.py", "WIDTH = 4\n", 30.0)
+    project.write("src/layers.py", "WIDTH = 4\n", 30.0)
     assert project.load() is None
 
 
 def test_an_edit_within_the_tick_of_the_clock_counts(project: Project) -> None:
     """On a file system that knows whole seconds only: stored, then written again with the same size and time."""
-    file = project.root / "src" / "helper.py"
+    file = project.root / "src" / "layers.py"
     whole = time.time_ns() // 1_000_000_000 * 1_000_000_000
     os.utime(file, ns=(whole, whole))
     assert cache.store(project.target, project.interpreter, project.report, started_ns=whole + 3_000_000_000)
@@ -104,16 +104,16 @@ def test_an_edit_within_the_tick_of_the_clock_counts(project: Project) -> None:
 
 def test_a_file_edited_during_the_trace_is_not_stored(project: Project) -> None:
     started = time.time_ns()
-    project.write("src/helper.py", "WIDTH = 5\n", 0.0)
+    project.write("src/layers.py", "WIDTH = 5\n", 0.0)
     assert not cache.store(project.target, project.interpreter, project.report, started_ns=started)
     assert project.load() is None
 
 
 def test_a_file_of_the_same_content_counts_as_unchanged(project: Project) -> None:
     """A branch that was switched and switched back."""
-    project.write("src/helper.py", "WIDTH = 4\n", 0.0)
+    project.write("src/layers.py", "WIDTH = 4\n", 0.0)
     assert project.load() is None
-    project.write("src/helper.py", "WIDTH = 3\n", 0.0)
+    project.write("src/layers.py", "WIDTH = 3\n", 0.0)
     assert project.load() == project.report
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_was_looked_for_and_is_there_now_counts(project: Project) ->
 @pytest.mark.parametrize(
     "name",
     [
-        "src/helper/__init__.py",  # a package hides the module of its name
+        "src/layers/__init__.py",  # a package hides the module of its name
         "src/pkg/deep/__init__.py",
         "src/json.py",  # the standard library
         "src/random.py",  # ... which torch imports, if nobody else does
