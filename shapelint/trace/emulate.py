@@ -1,0 +1,343 @@
+"""Results that depend on data, or on a device that isn't there: what a call gives without running it.
+
+Each of `KERNELS` takes the mode, the function, its arguments on meta tensors and as the user gave them, and returns the result or
+NotImplemented, which means that torch's own meta kernel does.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapelint.trace.devices import DATA_DEVICE
+from shapelint.trace.log import tensors_in
+
+if TYPE_CHECKING:
+    from shapelint.trace.mode import TraceMode
+
+
+def empty(shape: Any, dtype: torch.dtype = torch.int64) -> torch.Tensor:
+    """A meta tensor."""
+    return torch.empty(tuple(shape), dtype=dtype, device="meta")
+
+
+# ---------------------------------------------------------------------------------------------------- devices
+
+_TYPES = {
+    "FloatTensor": torch.float32,
+    "DoubleTensor": torch.float64,
+    "HalfTensor": torch.float16,
+    "BFloat16Tensor": torch.bfloat16,
+    "LongTensor": torch.int64,
+    "IntTensor": torch.int32,
+    "ShortTensor": torch.int16,
+    "CharTensor": torch.int8,
+    "ByteTensor": torch.uint8,
+    "BoolTensor": torch.bool,
+}
+
+
+def stay(
+    short: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], torch.device | None]:
+    """The call without its device, and the device it asked for (None where that is the data's own)."""
+    asked: Any = kwargs.get("device")
+    kept = {key: value for key, value in kwargs.items() if key not in ("device", "pin_memory", "non_blocking")}
+    if short == "to":
+        rest = []
+        for item in args[1:]:
+            if isinstance(item, torch.device) or (isinstance(item, (str, int)) and not isinstance(item, bool)):
+                asked = item
+            else:
+                rest.append(item)
+        if rest and isinstance(rest[0], torch.Tensor):
+            rest[0] = rest[0].dtype
+        if rest and not isinstance(rest[0], torch.dtype) and rest[0] is not None:
+            rest = []
+        rest = [item for item in rest if item is not None]
+        if not rest and kept.get("dtype") is None:
+            kept.pop("dtype", None)
+            rest = [args[0].dtype]
+        args = (args[0], *rest)
+    elif short in ("cuda", "xpu", "cpu"):
+        asked = short if short != "cpu" else None
+        args, kept = (args[0],), {}
+    elif short == "type" and len(args) > 1 and not isinstance(args[1], torch.dtype):
+        name = args[1] if isinstance(args[1], str) else getattr(args[1], "__name__", "")
+        asked = "cuda" if "cuda" in str(args[1]) else None
+        args = (args[0], _TYPES.get(name.rsplit(".", 1)[-1], args[0].dtype))
+    if asked is None or asked is DATA_DEVICE:
+        return args, kept, None
+    device = torch.device("cuda", asked) if isinstance(asked, int) else torch.device(asked)
+    return args, kept, None if device.type in ("cpu", "meta") else device
+
+
+def _same(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del mode, func, kwargs
+    return args[0]
+
+
+# ---------------------------------------------------------------------------------------------- sizes from data
+
+
+def _count(mode: TraceMode) -> int:
+    return mode.number(sys._getframe(1))  # noqa: SLF001
+
+
+def _nonzero(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del func
+    tensor, n = args[0], _count(mode)
+    if kwargs.get("as_tuple") or (len(args) > 1 and args[1]):
+        return tuple(empty((n,)) for _ in range(max(tensor.dim(), 1)))
+    return empty((n, tensor.dim()))
+
+
+def _where(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) + len(kwargs) > 1:
+        return NotImplemented
+    return _nonzero(mode, func, (args[0] if args else kwargs["condition"],), {"as_tuple": True})
+
+
+def _masked_select(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del func
+    mask = args[1] if len(args) > 1 else kwargs["mask"]
+    torch.broadcast_shapes(args[0].shape, mask.shape)
+    return empty((_count(mode),), args[0].dtype)
+
+
+def _unique(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensor, n = args[0], _count(mode)
+    consecutive = func.__name__ == "unique_consecutive"
+    names = ("return_inverse", "return_counts", "dim") if consecutive else ("sorted", "return_inverse", "return_counts", "dim")
+    given = {**dict(zip(names, args[1:])), **kwargs}
+    dim = given.get("dim")
+    shape = list(tensor.shape)
+    if dim is None:
+        values = empty((n,), tensor.dtype)
+    else:
+        shape[dim] = n
+        values = empty(shape, tensor.dtype)
+    out = [values]
+    if given.get("return_inverse"):
+        out.append(empty(tensor.shape if dim is None else (tensor.shape[dim],)))
+    if given.get("return_counts"):
+        out.append(empty((n,)))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def _repeat_interleave(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del func
+    given = {**dict(zip(("input", "repeats", "dim"), args)), **kwargs}
+    tensor, repeats, dim = given.get("input", given.get("self")), given.get("repeats"), given.get("dim")
+    if repeats is None and isinstance(tensor, torch.Tensor):
+        return empty((given.get("output_size") or _count(mode),))
+    if not isinstance(repeats, torch.Tensor) or not isinstance(tensor, torch.Tensor):
+        return NotImplemented
+    size = given.get("output_size")
+    if repeats.dim() == 1 and repeats.numel() not in (1, tensor.numel() if dim is None else tensor.shape[dim]):
+        raise RuntimeError("repeats must have the same size as input along dim")
+    n = size if size is not None else _count(mode)
+    shape = list(tensor.shape) if dim is not None else [n]
+    if dim is not None:
+        shape[dim] = n
+    return empty(shape, tensor.dtype)
+
+
+def _bincount(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del func
+    given = {**dict(zip(("input", "weights", "minlength"), args)), **kwargs}
+    if args[0].dim() != 1 or args[0].dtype.is_floating_point:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    weights = given.get("weights")
+    dtype = torch.int64 if weights is None else (weights.dtype if weights.dtype == torch.float32 else torch.float64)
+    return empty((given.get("minlength") or _count(mode),), dtype)
+
+
+def _one_hot(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del func
+    given = {**dict(zip(("tensor", "num_classes"), args)), **kwargs}
+    tensor = given.get("tensor", given.get("input"))
+    if tensor.dtype != torch.int64:
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype}.")
+    classes = given.get("num_classes", -1)
+    return empty((*tensor.shape, classes if classes > 0 else _count(mode)))
+
+
+def _mask_dims(item: Any) -> int:
+    return item.dim() if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8) else 0
+
+
+def without_masks(mode: TraceMode, tensor: torch.Tensor, index: Any) -> Any:
+    """``index`` with each boolean mask replaced by the integer indices it stands for, of a size that only data gives."""
+    items = index if type(index) is tuple else (index,)
+    if not any(_mask_dims(item) for item in items):
+        return index
+    position, out = 0, []
+    rest = sum(_mask_dims(item) or (item is not None and item is not Ellipsis) for item in items)
+    for item in items:
+        dims = _mask_dims(item)
+        if dims:
+            wanted, got = tuple(tensor.shape[position : position + dims]), tuple(item.shape)
+            if wanted != got:
+                axis = next((i for i, (a, b) in enumerate(zip(wanted, got)) if a != b), len(wanted))
+                raise IndexError(
+                    f"The shape of the mask {list(got)} at index {axis} does not match the shape of the indexed tensor "
+                    f"{list(tensor.shape)} at index {position + axis}"
+                )
+            n = _count(mode)
+            out += [empty((n,)) for _ in range(dims)]
+            position += dims
+        else:
+            out.append(item)
+            if item is Ellipsis:
+                position += tensor.dim() - int(rest)
+            elif item is not None:
+                position += 1
+    return tuple(out)
+
+
+def real_masks(mode: TraceMode, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of an indexing, with each mask that is a constant replaced by the indices it really stands for."""
+    items = args[1] if type(args[1]) is tuple else (args[1],)
+    if not any(_mask_dims(item) and mode.info(item).constant and not item.is_meta for item in items):
+        return args
+    out: list[Any] = []
+    for item in items:
+        if _mask_dims(item) and mode.info(item).constant and not item.is_meta:
+            out += item.nonzero(as_tuple=True)
+        else:
+            out.append(item)
+    return (args[0], tuple(out), *args[2:])
+
+
+def _getitem(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del kwargs
+    index = without_masks(mode, args[0], args[1])
+    return NotImplemented if index is args[1] else func(args[0], index)
+
+
+def _setitem(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del kwargs
+    tensor, index, value = args
+    items = index if type(index) is tuple else (index,)
+    if not any(_mask_dims(item) for item in items):
+        return NotImplemented
+    if isinstance(value, torch.Tensor) and value.numel() > 1:
+        # The number of rows comes from the data, on both sides: only what stands beside it can be compared.
+        without_masks(mode, tensor, index)
+        return None
+    return func(tensor, without_masks(mode, tensor, index), value)
+
+
+def _pack(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Every sequence taken to be as long as the longest: the batch sizes are then known, and are real."""
+    del mode, func
+    given = {**dict(zip(("input", "lengths", "batch_first"), args)), **kwargs}
+    tensor, batch_first = given["input"], given.get("batch_first", False)
+    batch, steps = (tensor.shape[0], tensor.shape[1]) if batch_first else (tensor.shape[1], tensor.shape[0])
+    if given["lengths"].numel() != batch:
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {given['lengths'].numel()} (batch_size={batch})"
+        )
+    return empty((batch * steps, *tensor.shape[2:]), tensor.dtype), torch.full((steps,), batch, dtype=torch.int64)
+
+
+def _pad_packed(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del mode, func
+    given = {**dict(zip(("data", "batch_sizes", "batch_first", "padding_value", "total_length"), args)), **kwargs}
+    data, sizes = given["data"], given["batch_sizes"]
+    steps = sizes.numel()
+    batch = data.shape[0] // max(steps, 1)
+    total = given.get("total_length") or 0
+    length = max(total, steps)
+    shape = (batch, length) if given.get("batch_first") else (length, batch)
+    return empty((*shape, *data.shape[1:]), data.dtype), torch.full((batch,), steps, dtype=torch.int64)
+
+
+def _packed_rnn(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``torch.lstm`` and its like over a packed sequence, whose second argument is the batch sizes."""
+    del mode, kwargs
+    if not (len(args) > 1 and isinstance(args[1], torch.Tensor) and args[1].dim() == 1):
+        return NotImplemented
+    data, sizes, state, weights = args[0], args[1], args[2], args[3]
+    both = 2 if args[8] else 1
+    first = state[0] if isinstance(state, (tuple, list)) else state
+    hidden = first.shape[-1]
+    if weights[0].shape[-1] != data.shape[-1]:
+        raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {weights[0].shape[-1]}, got {data.shape[-1]}")
+    del sizes
+    out = empty((data.shape[0], hidden * both), data.dtype)
+    state = tuple(empty(s.shape, s.dtype) for s in (state if isinstance(state, (tuple, list)) else (state,)))
+    return (out, *state) if func.__name__ == "lstm" else (out, state[0])
+
+
+def _ctc_loss(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del mode, func
+    names = ("log_probs", "targets", "input_lengths", "target_lengths", "blank", "reduction", "zero_infinity")
+    given = {**dict(zip(names, args)), **kwargs}
+    probs, batched = given["log_probs"], given["log_probs"].dim() == 3  # noqa: PLR2004  # [T, B, C]
+    batch = probs.shape[1] if batched else 1
+    for name in ("input_lengths", "target_lengths"):
+        lengths = given[name]
+        count = lengths.numel() if isinstance(lengths, torch.Tensor) else len(lengths)
+        if count != batch:
+            raise RuntimeError(f"{name} must be of size batch_size: expected {batch}, got {count}")
+    targets = given["targets"]
+    if targets.dim() == 2 and targets.shape[0] != batch:  # noqa: PLR2004  # [B, S]
+        raise RuntimeError(f"Expected targets to have batch size {batch}, got {targets.shape[0]}")
+    if targets.dtype not in (torch.int64, torch.int32):
+        raise RuntimeError("ctc_loss: targets must be integers")
+    none = given.get("reduction", "mean") in ("none", 0)
+    return empty((batch,) if none and batched else (), probs.dtype)
+
+
+def _sparse_mm(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del mode, func, kwargs
+    tensors: list[torch.Tensor] = []
+    tensors_in(args, tensors)
+    if not any(t.layout is not torch.strided for t in tensors[:2]):
+        return NotImplemented
+    left, right = tensors[:2]
+    if left.shape[-1] != right.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({_by(left)} and {_by(right)})")
+    return empty((left.shape[0], *right.shape[1:]), right.dtype)
+
+
+def _by(tensor: torch.Tensor) -> str:
+    return "x".join(map(str, tensor.shape))
+
+
+def _random_choice(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del mode, func
+    given = {**dict(zip(("input", "num_samples"), args)), **kwargs}
+    return empty((*given["input"].shape[:-1], given["num_samples"]))
+
+
+KERNELS: dict[str, Any] = {
+    "nonzero": _nonzero,
+    "argwhere": _nonzero,
+    "where": _where,
+    "masked_select": _masked_select,
+    "unique": _unique,
+    "unique_consecutive": _unique,
+    "repeat_interleave": _repeat_interleave,
+    "bincount": _bincount,
+    "one_hot": _one_hot,
+    "__getitem__": _getitem,
+    "__setitem__": _setitem,
+    "_pack_padded_sequence": _pack,
+    "_pad_packed_sequence": _pad_packed,
+    "lstm": _packed_rnn,
+    "gru": _packed_rnn,
+    "rnn_tanh": _packed_rnn,
+    "rnn_relu": _packed_rnn,
+    "ctc_loss": _ctc_loss,
+    "mm": _sparse_mm,
+    "spmm": _sparse_mm,
+    "multinomial": _random_choice,
+    "cuda": _same,
+    "cpu": _same,
+    "xpu": _same,
+}

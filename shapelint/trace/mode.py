@@ -1,0 +1,533 @@
+"""The meta tensor tracer's eye: a TorchFunctionMode that sees every call of torch and lets it run on meta tensors.
+
+Values are ordinary tensor objects on the meta device, so code that runs eagerly traces. What the tracer knows of one is its
+`Info`, tied to the object. `TraceMode` decides for each call whether it asks for facts (shape, device), for data (``item``),
+or computes, and then what is recorded.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from shapelint.trace import access, batchaxis, emulate, frames, invented, owncheck, precision, recover
+from shapelint.trace.devices import DATA_DEVICE, place, without_device
+from shapelint.trace.log import KEY, Info, Log, Op, Ref, map_tensors, tensors_in
+from shapelint.trace.names import GETTER, METHOD, describe
+from shapelint.trace.proxy import MetaTensorProxy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shapelint.trace.owners import Owners
+
+LIMIT = 1 << 14
+"""Tensors of more elements than this are never made for real."""
+
+RANDOM = frozenset(
+    "rand randn randint randperm normal bernoulli multinomial poisson rand_like randn_like randint_like dropout dropout1d "
+    "dropout2d dropout3d alpha_dropout feature_alpha_dropout normal_ uniform_ random_ bernoulli_ exponential_ geometric_ "
+    "cauchy_ log_normal_ rrelu gumbel_softmax native_dropout".split()
+)
+"""What these return is data, though nothing but constants went in."""
+
+GIVEN = frozenset("tensor as_tensor from_numpy asarray from_dlpack frombuffer scalar_tensor sparse_coo_tensor".split())
+"""Makers whose elements are handed in, so that nothing is gained by asking for the size first."""
+
+MIXED_DEVICES = frozenset(
+    "__getitem__ __setitem__ copy_ to cpu cuda type type_as expand_as view_as reshape_as zeros_like ones_like empty_like "
+    "full_like rand_like randn_like randint_like new_tensor new_zeros new_ones new_full new_empty set_ index_put_ index_put "
+    "_pack_padded_sequence _pad_packed_sequence ctc_loss tensor_split detach detach_ data".split()
+)
+"""Calls that take tensors on several devices, or whose result doesn't depend on where their second operand is."""
+
+
+class TraceMode(TorchFunctionMode):
+    """Records what torch is asked for while it is active, in ``log``."""
+
+    def __init__(self, owners: Owners, batch: int = 0, sizes: Callable[[], int] | None = None) -> None:
+        super().__init__()
+        self.log = Log()
+        self.owners = owners
+        self.batch = batch
+        self.fresh = sizes or (lambda: 3)
+        self.quiet = 0
+        self.modules: list[Any] = []
+        self.inner_error: tuple[str, BaseException] | None = None
+        self.inner_notes: list[tuple[str, tuple[int, ...], str]] = []
+        self.lossy: set[int] = set()
+        self.names: dict[frames.Place | None, int] = {}
+
+    # ----------------------------------------------------------------------------------------------- torch calls
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:  # noqa: ARG002
+        """Torch's hook: every function and attribute of torch that is used comes here."""
+        kwargs = kwargs or {}
+        handler = access.HANDLERS.get(func)
+        if handler is not None:
+            return handler(self, func, args, kwargs)
+        kind, name, short = describe(func)
+        leaves: list[torch.Tensor] = []
+        tensors_in(args, leaves)
+        if kwargs:
+            tensors_in(kwargs, leaves)
+        if not leaves:
+            return self._make(func, name, short, args, kwargs)
+        infos = [self.info(leaf) for leaf in leaves]
+        return self._operate(func, (kind, name, short), args, kwargs, leaves, infos)
+
+    def info(self, tensor: torch.Tensor) -> Info:
+        """What is known of ``tensor`` in this run; a tensor seen for the first time is taken in."""
+        info: Info | None = tensor.__dict__.get(KEY)
+        if info is not None and info.run is self:
+            if info.unknown and type(tensor) is MetaTensorProxy and tensor.meta_tensor is not None:
+                info.unknown, info.twin = False, tensor.meta_tensor
+            return info
+        return self._adopt(tensor, info)
+
+    def _adopt(self, tensor: torch.Tensor, old: Info | None) -> Info:
+        owner = self.owners.find(tensor)
+        source = owner or ("constant" if old is None else "state")
+        info = Info(self, self.log.add_value(tensor, tuple(tensor.shape), str(tensor.dtype)[6:], source, -1))
+        if old is not None:
+            # Kept from an earlier run, as training keeps it: a cache, a mask, a running mean.
+            info.constant, info.twin, info.pinned = old.constant, old.twin, old.pinned
+            info.invented, info.unknown, info.device = old.invented, old.unknown, old.device
+        elif not tensor.is_meta:
+            trained = isinstance(tensor, torch.nn.Parameter)
+            info.constant = not trained
+            if owner is None and not trained and tensor.dim() and not _wrapped(tensor):
+                info.pinned = "cpu"
+        elif owner is None and self.owners.is_plain(tensor) and tensor.dim():
+            info.pinned = "cpu"
+        self.log.values[info.value].pinned = info.pinned
+        tensor.__dict__[KEY] = info
+        return info
+
+    # ---------------------------------------------------------------------------------------------------- making
+
+    def _make(self, func: Any, name: str, short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call without a tensor: a factory, or something that makes no tensor at all."""
+        device = kwargs.get("device")
+        plain = without_device(kwargs)
+        try:
+            if short in RANDOM:
+                plain.pop("generator", None)
+                result = func(*args, **plain, device="meta")
+            elif short in GIVEN or "dtype" not in _FACTORY.get(short, ("dtype",)):
+                result = func(*args, **plain)
+            elif short in _FACTORY:
+                result = func(*args, **plain, device="meta")
+                if result.numel() <= LIMIT:
+                    result = func(*args, **plain)
+            else:
+                return self._other(func, short, args, kwargs)
+        except (RuntimeError, TypeError, ValueError, IndexError) as error:
+            return self._failed(func, ("function", name, short), args, kwargs, [], [], error)
+        outputs: list[torch.Tensor] = []
+        tensors_in(result, outputs)
+        marked = invented.is_invented(args) or self._lossy_in(args)
+        pinned = place(short, device)
+        for output in outputs:
+            info = self._new(output)
+            info.constant = not output.is_meta
+            info.pinned = pinned if output.dim() else ""
+            info.invented = marked
+            info.device = torch.device(device) if device is not None and device is not DATA_DEVICE else None
+        self._record("call_function", func, name, args, kwargs, result, outputs)
+        return result
+
+    def _other(self, func: Any, short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = func(*args, **kwargs)
+        outputs: list[torch.Tensor] = []
+        tensors_in(result, outputs)
+        for output in outputs:
+            info = self._new(output)
+            info.constant = not output.is_meta
+        if outputs:
+            self._record("call_function", func, describe(func)[1], args, kwargs, result, outputs)
+        return result
+
+    # ------------------------------------------------------------------------------------------------- computing
+
+    def _operate(
+        self,
+        func: Any,
+        what: tuple[str, str, str],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[torch.Tensor],
+        infos: list[Info],
+    ) -> Any:
+        _, name, short = what
+        constant, unknown, twins = short not in RANDOM, False, False
+        for info in infos:
+            constant = constant and info.constant
+            unknown = unknown or info.unknown
+            twins = twins or info.constant or info.twin is not None
+        if unknown:
+            return self._unknown(func, what, args, kwargs, leaves, report=False)
+        run_args, run_kwargs = args, kwargs
+        if twins and short in ("__getitem__", "__setitem__"):
+            run_args = args = emulate.real_masks(self, args)
+        if not constant and (twins or any(not leaf.is_meta for leaf in leaves)):
+            run_args, run_kwargs = map_tensors(args, self.meta), map_tensors(kwargs, self.meta)
+        moved: torch.device | None = None
+        if short in _MOVING or "device" in run_kwargs:
+            run_args, run_kwargs, moved = emulate.stay(short, run_args, run_kwargs)
+        try:
+            if not constant:
+                if torch.is_autocast_enabled("cpu"):
+                    run_args, run_kwargs = precision.autocast(short, run_args, run_kwargs)
+                check = owncheck.CHECKS.get(short)
+                if check is not None:
+                    check(*run_args, **run_kwargs)
+                replaced = emulate.KERNELS.get(short)
+                result = NotImplemented
+                if replaced is not None:
+                    result = replaced(self, func, run_args, run_kwargs)
+                if result is NotImplemented:
+                    result = func(*run_args, **run_kwargs)
+            else:
+                result = func(*run_args, **run_kwargs)
+        except Exception as error:  # noqa: BLE001  # whatever torch raises is a fact about the user's call
+            if owncheck.is_gap(error):
+                return self._gap(func, what, args, kwargs, leaves, infos, error)
+            return self._failed(func, what, args, kwargs, leaves, infos, error)
+        return self._done(func, what, args, kwargs, leaves, infos, result, (run_args, constant, moved))
+
+    def meta(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The tensor to compute with in place of ``tensor``: itself, or the meta tensor of its shape."""
+        info = self.info(tensor)
+        if info.twin is not None:
+            return info.twin
+        if tensor.is_meta:
+            return tensor
+        info.twin = to_meta(tensor)
+        return info.twin
+
+    def _done(
+        self,
+        func: Any,
+        what: tuple[str, str, str],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[torch.Tensor],
+        infos: list[Info],
+        result: Any,
+        how: tuple[tuple[Any, ...], bool, torch.device | None],
+    ) -> Any:
+        """Records a call that worked, and what is known of its results."""
+        kind, name, short = what
+        run_args, constant, moved = how
+        changed = _changes_first(short) and bool(leaves)
+        if changed and isinstance(result, torch.Tensor) and run_args and result is run_args[0]:
+            result = args[0]
+        outputs: list[torch.Tensor] = []
+        tensors_in(result, outputs)
+        if not outputs and not changed:
+            return result
+        marked = any(info.invented for info in infos) or self._invented_call(args, kwargs, leaves)
+        others = self._other_world(func, args, kwargs, infos) if any(i.other is not None for i in infos) else []
+        pinned, note = self._meet(short, leaves, infos) if not constant else ("", None)
+        if constant:
+            pins = {info.pinned for info in infos if info.pinned}
+            pinned = pins.pop() if len(pins) == 1 and all(i.pinned or not t.dim() for i, t in zip(infos, leaves)) else ""
+        if changed:
+            self._changed(leaves[0], infos, constant=constant, marked=marked)
+        places = batchaxis.follow(short, args, kwargs, leaves, infos, outputs, self.batch)
+        old = infos[0]
+        for index, output in enumerate(outputs):
+            info = self._new(output)
+            info.constant = constant and not output.is_meta
+            info.invented = marked
+            info.pinned = "" if not output.dim() else pinned
+            info.device = moved or old.device
+            if moved is not None or short in ("to", "cuda", "cpu", "type_as", "type"):
+                info.pinned = "cuda" if short == "cuda" else ""
+            if index < len(others):
+                info.other = others[index]
+            info.batch = places[index] if index < len(places) else None
+            if old.twin is not None and output is leaves[0]:
+                info.twin = old.twin
+        self._record(_OPCODE[kind], func, name, args, kwargs, result, outputs, notes=[note] if note else [])
+        return result
+
+    def _changed(self, target: torch.Tensor, infos: list[Info], *, constant: bool, marked: bool) -> None:
+        """A tensor that was changed in place by data isn't a constant any more."""
+        info = infos[0]
+        if not constant and info.constant:
+            info.constant = False
+            if info.twin is None:
+                info.twin = to_meta(target)
+        info.invented = info.invented or marked
+        if info.pinned and any(not other.pinned for other in infos[1:]):
+            info.pinned = ""
+
+    def _meet(self, short: str, leaves: list[torch.Tensor], infos: list[Info]) -> tuple[str, Any]:
+        """Where the result lives, and the note that says that tensors on different devices met."""
+        pins = [(leaf, info) for leaf, info in zip(leaves, infos) if info.pinned]
+        if not pins:
+            return "", None
+        free = [(leaf, info) for leaf, info in zip(leaves, infos) if not info.pinned and leaf.dim()]
+        if not free:
+            return (pins[0][1].pinned if len(pins) == len(leaves) else ""), None
+        if short in MIXED_DEVICES:
+            return "", None
+        values = (pins[0][1].value, free[0][1].value)
+        return "", ("device", values, pins[0][1].pinned)
+
+    def _other_world(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], infos: list[Info]
+    ) -> list[torch.Tensor]:
+        """The results under the other repair of a fault upstream; nothing where the call doesn't work there."""
+
+        def change(tensor: torch.Tensor) -> torch.Tensor:
+            info = self.info(tensor)
+            return info.other if info.other is not None else self.meta(tensor)
+
+        del infos
+        try:
+            result = func(*map_tensors(args, change), **map_tensors(kwargs, change))
+        except Exception:  # noqa: BLE001  # only the first world is reported; this one is a question
+            return []
+        found: list[torch.Tensor] = []
+        tensors_in(result, found)
+        return found
+
+    # --------------------------------------------------------------------------------------------------- failing
+
+    def _failed(
+        self,
+        func: Any,
+        what: tuple[str, str, str],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[torch.Tensor],
+        infos: list[Info],
+        error: BaseException,
+    ) -> Any:
+        """A call that raised: a failed-shape node, whose result is what the code plainly meant."""
+        kind, name, short = what
+        marked = any(info.invented for info in infos) or self._invented_call(args, kwargs, leaves)
+        excused = False
+        if any(info.other is not None for info in infos):
+            excused = bool(self._other_world(func, args, kwargs, infos))
+        meant = recover.meant(short, map_tensors(args, self.meta), map_tensors(kwargs, self.meta))
+        if meant is None:
+            return self._unknown(func, what, args, kwargs, leaves, error=None if marked or excused else error)
+        result, others = meant
+        outputs: list[torch.Tensor] = []
+        changed = _changes_first(short) and bool(leaves) and isinstance(args[0] if args else None, torch.Tensor)
+        if changed:
+            self._changed(args[0], infos, constant=False, marked=marked)
+            result = args[0] if short != "__setitem__" else None
+        tensors_in(result, outputs)
+        places = batchaxis.assume(leaves, infos, outputs, self.batch)
+        for index, output in enumerate(outputs):
+            info = self._new(output)
+            info.invented = marked
+            info.other = others[index] if index < len(others) and not changed else None
+            info.batch = places[index]
+        if not marked and not excused:
+            self._note_error(name, error)
+        self._record(
+            _OPCODE[kind],
+            func,
+            name,
+            args,
+            kwargs,
+            result,
+            outputs,
+            error=None if marked or excused else error,
+        )
+        return result
+
+    def _note_error(self, name: str, error: BaseException) -> None:
+        if self.quiet and self.inner_error is None:
+            self.inner_error = (name, error)
+
+    def _gap(
+        self,
+        func: Any,
+        what: tuple[str, str, str],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[torch.Tensor],
+        infos: list[Info],
+        error: BaseException,
+    ) -> Any:
+        """Torch has no meta kernel for this call: its result is assumed, and where it can't be, that is said."""
+        meant = recover.meant(what[2], map_tensors(args, self.meta), map_tensors(kwargs, self.meta))
+        if meant is None:
+            return self._unknown(func, what, args, kwargs, leaves, report=True, text=str(error).split("\n")[0])
+        return self._done(func, what, args, kwargs, leaves, infos, meant[0], (args, False, None))
+
+    def _unknown(
+        self,
+        func: Any,
+        what: tuple[str, str, str],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[torch.Tensor],
+        *,
+        error: BaseException | None = None,
+        report: bool = False,
+        text: str = "",
+    ) -> Any:
+        """A value of unknown shape that flows on silently."""
+        kind, name, short = what
+        if _changes_first(short) and leaves:
+            result: Any = None if short == "__setitem__" else args[0]
+            if not self.info(leaves[0]).unknown:
+                self._changed(leaves[0], [self.info(leaf) for leaf in leaves], constant=False, marked=True)
+        else:
+            result = MetaTensorProxy.without_shape()
+        outputs = [result] if isinstance(result, torch.Tensor) else []
+        for output in outputs:
+            info = self._new(output)
+            info.unknown = type(output) is MetaTensorProxy
+            info.invented = True
+        if error is not None:
+            self._note_error(name, error)
+        notes = [("unknown", (), text)] if report else []
+        if report and self.quiet:
+            self.inner_notes += notes
+        self._record(_OPCODE[kind], func, name, args, kwargs, result, outputs, error=error, notes=notes)
+        return result
+
+    # ------------------------------------------------------------------------------------------------- recording
+
+    def _new(self, tensor: torch.Tensor) -> Info:
+        info = Info(self, -1)
+        tensor.__dict__[KEY] = info
+        return info
+
+    def _record(
+        self,
+        opcode: str,
+        func: Any,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,
+        outputs: list[torch.Tensor],
+        *,
+        error: BaseException | None = None,
+        notes: list[Any] | None = None,
+    ) -> None:
+        if self.quiet:
+            if notes:
+                self.inner_notes += notes
+            return
+        stack = frames.user_stack(sys._getframe(2))  # noqa: SLF001
+        self.record(Op(opcode, func, name, self.modules[-1] if self.modules else None, stack, args, kwargs, error=error), result, outputs, notes)
+
+    def record(
+        self, op: Op, result: Any, outputs: list[torch.Tensor], notes: list[Any] | None = None, *, ready: bool = False
+    ) -> None:
+        """Adds ``op`` to the log; its arguments become Refs (unless ``ready``), and its outputs values of the log."""
+        if not ready:
+            op.args, op.kwargs = map_tensors(op.args, self.ref), map_tensors(op.kwargs, self.ref)
+        number = len(self.log.ops)
+        made = []
+        for output in outputs:
+            info = self.info(output)
+            shape = None if info.unknown else tuple(output.shape)
+            info.value = self.log.add_value(output, shape, str(output.dtype)[6:], "op", number)
+            value = self.log.values[info.value]
+            value.batch, value.pinned = info.batch, info.pinned
+            made.append(info.value)
+        op.outputs = tuple(made)
+        op.result = map_tensors(result, self.ref) if made else None
+        op.notes = notes or []
+        self.log.ops.append(op)
+
+    def ref(self, tensor: torch.Tensor) -> Ref:
+        """The log's reference to ``tensor``."""
+        info = self.info(tensor)
+        if info.value < 0:
+            # Made inside a layer and kept by it, as a hook may do.
+            info.value = self.log.add_value(tensor, tuple(tensor.shape), str(tensor.dtype)[6:], "layer", -1)
+        return Ref(info.value)
+
+    def same(self, old: torch.Tensor, new: torch.Tensor) -> None:
+        """Makes ``new`` known as what ``old`` is."""
+        known, info = self.info(old), Info(self, -1)
+        for name in Info.__slots__:
+            setattr(info, name, getattr(known, name))
+        new.__dict__[KEY] = info
+
+    def unknown_value(self) -> MetaTensorProxy:
+        """A new value of unknown shape."""
+        value = MetaTensorProxy.without_shape()
+        info = self._new(value)
+        info.unknown = info.invented = True
+        return value
+
+    def assumed(self, tensor: torch.Tensor, infos: list[Info], *, marked: bool) -> None:
+        """Marks ``tensor`` as the assumed result of a layer that refused its input."""
+        info = self.info(tensor)
+        info.invented = info.invented or marked
+        info.pinned = ""
+        if not info.unknown:
+            info.batch = batchaxis.assume([], infos, [tensor], self.batch)[0]
+
+    # -------------------------------------------------------------------------------------------------- invented
+
+    def lossy_shapes(self, leaves: list[torch.Tensor]) -> bool:
+        """Whether a size of one of these tensors comes from an invented number that lost its mark."""
+        return bool(self.lossy) and any(self._lossy_in(tuple(leaf.shape)) for leaf in leaves)
+
+    def _invented_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[torch.Tensor]) -> bool:
+        if invented.is_invented(args) or (kwargs and invented.is_invented(tuple(kwargs.values()))):
+            return True
+        if not self.lossy:
+            return False
+        return self._lossy_in(args) or any(self._lossy_in(tuple(leaf.shape)) for leaf in leaves)
+
+    def _lossy_in(self, tree: Any) -> bool:
+        """Whether a number in ``tree`` comes from one that was invented and lost its mark, as ``int(t)`` loses it."""
+        if not self.lossy:
+            return False
+        if type(tree) is int:
+            return any(tree and tree % number == 0 for number in self.lossy)
+        if isinstance(tree, (tuple, list)):
+            return any(self._lossy_in(item) for item in tree)
+        return type(tree) is slice and self._lossy_in((tree.start, tree.stop, tree.step))
+
+    def number(self, frame: Any) -> int:
+        """The number to make up at the place ``frame`` stands at: the same one at the same place, a prime."""
+        stack = frames.user_stack(frame)
+        site = stack[-1] if stack else None
+        if site not in self.names:
+            self.names[site] = self.fresh()
+        return self.names[site]
+
+
+_OPCODE = {METHOD: "call_method", GETTER: "call_function", "function": "call_function"}
+_MOVING = frozenset("to cuda cpu type xpu".split())
+_FACTORY: dict[str, tuple[str, ...]] = {
+    name: ("dtype",)
+    for name in "zeros ones full empty eye arange range linspace logspace empty_strided zeros_like hann_window hamming_window "
+    "blackman_window bartlett_window kaiser_window tril_indices triu_indices complex".split()
+}
+
+
+def _changes_first(short: str) -> bool:
+    return short == "__setitem__" or (short.endswith("_") and not short.endswith("__") and not short.startswith("_"))
+
+
+def _wrapped(tensor: torch.Tensor) -> bool:
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))  # noqa: SLF001
+
+
+def to_meta(tensor: torch.Tensor) -> torch.Tensor:
+    """A meta tensor with the shape, strides, dtype and need of a gradient of ``tensor``."""
+    if tensor.layout is not torch.strided or _wrapped(tensor):
+        return tensor.to("meta")
+    made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+    return made.requires_grad_() if tensor.requires_grad else made
