@@ -204,7 +204,8 @@ def _public(name: str) -> str:
 @contextlib.contextmanager
 def _functions(mode: TraceMode) -> Iterator[None]:
     """While active, what a custom ``autograd.Function`` returns is known as what its ``forward`` returned."""
-    plain = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+    kept = torch.autograd.Function.__dict__.get("apply")
+    plain = torch.autograd.Function.apply
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         returned: list[Any] = []
@@ -214,8 +215,8 @@ def _functions(mode: TraceMode) -> Iterator[None]:
             returned.append(forward(*inner, **named))
             return returned[-1]
 
-        twin = type(cls.__name__, (cls,), {"forward": staticmethod(watched), "__module__": cls.__module__})
-        result = plain(twin, *args, **kwargs)
+        twin: Any = type(cls)(cls.__name__, (cls,), {"forward": staticmethod(watched), "__module__": cls.__module__})
+        result = _bound(kept, plain, twin)(*args, **kwargs)
         before: list[torch.Tensor] = []
         after: list[torch.Tensor] = []
         tensors_in(returned[-1] if returned else None, before)
@@ -225,11 +226,19 @@ def _functions(mode: TraceMode) -> Iterator[None]:
                 mode.same(old, new)
         return result
 
-    torch.autograd.Function.apply = classmethod(apply)  # type: ignore[assignment]
+    torch.autograd.Function.apply = classmethod(apply)
     try:
         yield
     finally:
-        torch.autograd.Function.apply = classmethod(plain)  # type: ignore[assignment]
+        if kept is None:
+            del torch.autograd.Function.apply
+        else:
+            torch.autograd.Function.apply = kept
+
+
+def _bound(kept: Any, plain: Any, cls: Any) -> Any:
+    """Torch's own ``apply`` for the class ``cls``, whether it is written in C or in Python."""
+    return kept.__get__(None, cls) if kept is not None else plain.__func__.__get__(cls, type(cls))
 
 
 # ------------------------------------------------------------------------------------------------------ results

@@ -1,0 +1,81 @@
+"""Which sizes the named dimensions get: distinct primes, inside the declared limits, and once a batch of 1."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shapelint.records import Case, DimLimits, InputTree, TraceTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SMALL = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
+"""For batches and sequences."""
+LARGE = (67, 97, 131, 163, 193, 227, 257, 103, 139, 167, 197, 229, 263, 109, 149, 173, 199, 233, 269)
+"""For the axes of pictures, which strides and pools make small."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_PICTURE = 4
+"""The rank from which the last axes of a tensor are those of a picture."""
+
+Assignment = dict[str, int]
+
+
+def names(case: Case) -> tuple[list[str], set[str]]:
+    """The names in a case, in order, and which of them are axes of pictures."""
+    found: list[str] = []
+    pictures: set[str] = set()
+    for _, tree in case.inputs:
+        _collect(tree, found, pictures)
+    return found, pictures
+
+
+def _collect(tree: InputTree, found: list[str], pictures: set[str]) -> None:
+    for item in tree.items:
+        _collect(item, found, pictures)
+    if tree.tensor is not None:
+        for axis, dim in enumerate(tree.tensor.dims):
+            for name in _NAME.findall(dim) if isinstance(dim, str) else ():
+                if name not in found:
+                    found.append(name)
+                # "4*H" says that H itself is a small size.
+                if len(tree.tensor.dims) >= _PICTURE and axis > 1 and dim == name:
+                    pictures.add(name)
+
+
+def assignments(target: TraceTarget, case: Case) -> list[Assignment]:
+    """The regular assignments: three of primes, one with the batch 1; a single empty one where nothing is named."""
+    found, pictures = names(case)
+    if not found:
+        return [{}]
+    limits = dict(target.dims)
+    taken: set[int] = set()
+    regular: list[Assignment] = []
+    for turn in range(3):
+        sizes: Assignment = {}
+        for name in found:
+            sizes[name] = _choose(limits.get(name, DimLimits()), LARGE[turn * 3 :] + LARGE if name in pictures else SMALL, taken)
+            taken.add(sizes[name])
+        regular.append(sizes)
+    batch = next((name for name in found if name in target.batch), None)
+    if batch is not None and (limits.get(batch, DimLimits()).min or 1) <= 1:
+        regular.insert(2, {**regular[0], batch: 1})
+    return regular
+
+
+def _choose(limit: DimLimits, primes: Iterable[int], taken: set[int]) -> int:
+    """A prime within the limits that isn't taken; a multiple of one where a multiple is asked for."""
+    step, low, high = limit.multiple_of or 1, limit.min or 1, limit.max or 1 << 30
+    candidates = list(primes) if step == 1 else [step * p for p in (3, 5, 7, 11, 13, 17, 19, 2, 1)]
+    for size in candidates:
+        if low <= size <= high and size not in taken:
+            return size
+    for size in range(-(-low // step) * step, min(high, low + 4096 * step) + 1, step):
+        if size not in taken:
+            return size
+    return -(-low // step) * step
+
+
+def picks(taken: set[int]) -> list[int]:
+    """Primes for sizes that only data could give."""
+    return [p for p in (3, 5, *SMALL, *LARGE) if p not in taken]

@@ -1,0 +1,194 @@
+"""A target from its import to its report: what a worker does for one model."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapelint.records import CaseReport, TargetFailure, TraceReport, TraceTarget
+from shapelint.trace import assign, frames, inputs, run
+from shapelint.trace.align import Tables, merge
+from shapelint.trace.build import building, to_meta_parameters
+from shapelint.trace.edge import Outcome, call_user
+from shapelint.trace.graph import input_tensors
+from shapelint.trace.owners import Owners, rebind_buffers
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A target's module, imported."""
+
+    module: Any
+
+
+def warm_up() -> None:
+    """Imports what each child would import for itself."""
+    with torch.device("meta"):
+        nn.Linear(2, 2)
+
+
+def load(target: TraceTarget) -> Loaded | TraceReport:
+    """The target's module, or the report that says why it can't be imported."""
+    os.chdir(target.root)
+    for folder in reversed(target.src):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    outcome = call_user(importlib.import_module, (target.target.partition(":")[0],))
+    if outcome.error is not None:
+        return _failure(target, "import", outcome)
+    return Loaded(outcome.value)
+
+
+def trace(target: TraceTarget, loaded: Loaded) -> TraceReport:
+    """The report of one target."""
+    started = time.monotonic()
+    found = call_user(_attribute, (loaded.module, target.target.partition(":")[2]))
+    if found.error is not None:
+        return _failure(target, "attribute", found)
+    tables = Tables()
+    cases: list[CaseReport] = []
+    path, line = _defined(found.value)
+    for mode in target.modes:
+        with building() as made:
+            built = call_user(_build, (found.value, target))
+        if built.error is not None:
+            return _failure(target, "construction", built, path, line)
+        model = built.value
+        if model is None or not callable(getattr(model, target.method, model)):
+            return _failure(target, "not-a-model", Outcome(error=TypeError(f"{target.target} is {type(model).__name__}")), path, line)
+        if isinstance(model, nn.Module):
+            to_meta_parameters(model)
+            rebind_buffers(model)
+            model.train(mode == "train")
+        tables.add_modules(model, made)
+        for number in range(len(target.cases)):
+            answer = _case(target, tables, model, number, mode)
+            if isinstance(answer, TargetFailure):
+                return _report(target, path, line, tables, tuple(cases), started, answer)
+            cases.append(answer)
+        if not isinstance(model, nn.Module):
+            break
+    return _report(target, path, line, tables, tuple(cases), started)
+
+
+def _case(target: TraceTarget, tables: Tables, model: Any, number: int, mode: str) -> CaseReport | TargetFailure:
+    """All runs of one case, one after another on the same instance, as training would."""
+    case = target.cases[number]
+    sizes = assign.assignments(target, case)
+    owners = Owners(model)
+    function = model if target.method == "forward" or not isinstance(model, nn.Module) else getattr(model, target.method)
+    signature = _signature(model, target.method)
+    runs = []
+    taken = {size for one in sizes for size in one.values()}
+    for one in sizes:
+        args, kwargs = inputs.arguments(case, one)
+        if signature is not None:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                return TargetFailure("inputs", "TypeError", str(error))
+            # As the user would call it: positionally where that is possible.
+            args, kwargs = bound.args, bound.kwargs
+            names = [found for name, value in bound.arguments.items() for found in input_tensors(name, value)]
+        else:
+            names = input_tensors("", [*args, *kwargs.values()])
+        pool = iter(assign.picks(taken))
+        batch = next((one[name] for name in one if name in target.batch), 0)
+        runs.append(run.run(function, args, kwargs, owners, batch=batch, sizes=lambda pool=pool: next(pool, 3), inputs=names))  # type: ignore[misc]
+    return merge(tables, number, mode, "", sizes, len(sizes), runs, ())
+
+
+def _signature(model: Any, method: str) -> inspect.Signature | None:
+    try:
+        return inspect.signature(getattr(model, method) if isinstance(model, nn.Module) else model)
+    except (TypeError, ValueError):
+        return None
+
+
+def _attribute(module: Any, path: str) -> Any:
+    value = module
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _build(found: Any, target: TraceTarget) -> Any:
+    """The model: a class or a factory is called, an instance is itself, a function of the inputs stays one."""
+    if isinstance(found, nn.Module):
+        return found
+    if inspect.isclass(found):
+        if not issubclass(found, nn.Module):
+            raise TypeError(f"{target.target} is a class, but no nn.Module")
+        return found(*_plain(target.args), **{name: _plain(value) for name, value in target.kwargs})
+    if callable(found):
+        names = {name for case in target.cases for name, _ in case.inputs}
+        try:
+            takes = set(inspect.signature(found).parameters)
+        except (TypeError, ValueError):
+            takes = set()
+        if names and names <= takes:
+            return found
+        return found(*_plain(target.args), **{name: _plain(value) for name, value in target.kwargs})
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """TOML's arrays come as tuples through the records: a constructor gets the lists it would get from Python."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def _defined(found: Any) -> tuple[str, int]:
+    try:
+        where = found if inspect.isclass(found) or inspect.isfunction(found) else type(found)
+        return os.path.abspath(inspect.getsourcefile(where) or ""), inspect.getsourcelines(where)[1]
+    except (OSError, TypeError):
+        return "", 0
+
+
+def _failure(target: TraceTarget, kind: str, outcome: Outcome, path: str = "", line: int = 0) -> TraceReport:
+    tables = Tables()
+    error = outcome.error
+    stack = outcome.stack
+    if isinstance(error, SyntaxError) and error.filename:
+        message = f"{error.msg} ({error.filename}:{error.lineno})"
+    else:
+        message = str(error)[:1000]
+    failure = TargetFailure(kind, type(error).__name__, message, tables.stack(stack))
+    return _report(target, path, line, tables, (), time.monotonic(), failure)
+
+
+def _report(
+    target: TraceTarget, path: str, line: int, tables: Tables, cases: tuple[CaseReport, ...], started: float, failure: TargetFailure | None = None
+) -> TraceReport:
+    return TraceReport(
+        target.target,
+        path,
+        line,
+        failure,
+        cases,
+        tuple(tables.frames),
+        tuple(tables.modules),
+        _files(target),
+        (),
+        time.monotonic() - started,
+        (("torch", torch.__version__), ("python", sys.version.split()[0])),
+    )
+
+
+def _files(target: TraceTarget) -> tuple[str, ...]:
+    """The project's files among the imported modules."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    inside = (os.path.abspath(f) for f in files if f and f.endswith(".py"))
+    return tuple(sorted({f for f in inside if frames.rank(compile("", f, "exec")) == frames.PROJECT and f.startswith(target.root)}))
