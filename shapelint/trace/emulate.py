@@ -54,9 +54,7 @@ def stay(
                 rest.append(item)
         if rest and isinstance(rest[0], torch.Tensor):
             rest[0] = rest[0].dtype
-        if rest and not isinstance(rest[0], torch.dtype) and rest[0] is not None:
-            rest = []
-        rest = [item for item in rest if item is not None]
+        rest = [item for item in rest if isinstance(item, (torch.dtype, torch.memory_format))]
         if not rest and kept.get("dtype") is None:
             kept.pop("dtype", None)
             rest = [args[0].dtype]
@@ -336,6 +334,7 @@ KERNELS: dict[str, Any] = {
     "ctc_loss": _ctc_loss,
     "mm": _sparse_mm,
     "spmm": _sparse_mm,
+    "_sparse_mm": _sparse_mm,
     "multinomial": _random_choice,
     "cuda": _same,
     "cpu": _same,

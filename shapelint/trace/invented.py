@@ -21,12 +21,11 @@ Site = tuple[frames.Place, ...]
 
 
 class Decisions:
-    """The answers of one path through the code: False at first, True inside an assert, and as ``flip`` says elsewhere."""
+    """The answers of one path through the code: True inside an assert, False elsewhere, but for the sites in ``flips``."""
 
-    def __init__(self, flip: Site | None = None) -> None:
-        self.flip = flip
+    def __init__(self, flips: frozenset[Site] = frozenset()) -> None:
+        self.flips = set(flips)
         self.asked: list[Site] = []
-        self.flipped = False
 
     def ask(self, frame: types.FrameType) -> bool:
         """The answer to the condition that the user's code is testing in or above ``frame``."""
@@ -35,9 +34,9 @@ class Decisions:
         if asserted is not None:
             return asserted
         self.asked.append(site)
-        if site == self.flip and not self.flipped:
+        if site in self.flips:
             # Only once: a loop whose condition is data would never end.
-            self.flipped = True
+            self.flips.discard(site)
             return True
         return False
 
@@ -195,10 +194,10 @@ def is_invented(value: Any) -> bool:
 
 
 @contextlib.contextmanager
-def path(flip: Site | None) -> Any:
-    """Runs a block under decisions of its own, with one of them flipped; yields them."""
+def path(flips: frozenset[Site]) -> Any:
+    """Runs a block under decisions of its own, with those at ``flips`` answered True; yields them."""
     global current  # noqa: PLW0603  # torch calls back with no room for an argument
-    before, current = current, Decisions(flip)
+    before, current = current, Decisions(flips)
     try:
         yield current
     finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapelint.trace import frames, invented, layers, owncheck
+from shapelint.trace import batchaxis, frames, invented, layers, owncheck
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.log import Log, Op, map_tensors, tensors_in
 from shapelint.trace.mode import TraceMode
@@ -44,25 +44,23 @@ def run(
     is_leaf: Callable[[nn.Module], bool] | None = None,
     batch: int = 0,
     sizes: Callable[[], int] | None = None,
-    flip: Any = None,
+    flips: frozenset[invented.Site] = frozenset(),
     inputs: list[tuple[str, torch.Tensor]] | None = None,
 ) -> RunResult:
     """Calls ``function`` with every torch call recorded. What it raises is in the result's ``outcome``, never raised."""
     mode = TraceMode(owners, batch=batch, sizes=sizes)
     caught: list[tuple[str, str, tuple[frames.Place, ...]]] = []
-    with invented.path(flip) as decisions, _warnings(caught), _modules(mode, is_leaf or leaf), _functions(mode), mode:
-        for name, tensor in inputs or []:
-            info = mode.info(tensor)
-            mode.log.values[info.value].source = f"input:{name}"
-            mode.log.inputs.append((name, info.value))
-            if batch:
-                from shapelint.trace import batchaxis  # noqa: PLC0415  # only where a batch is named
-
-                info.batch = mode.log.values[info.value].batch = batchaxis.of_input(tensor, batch)
+    for name, tensor in inputs or []:
+        info = mode.info(tensor)
+        info.batch = batchaxis.of_input(tensor, batch)
+        mode.log.values[info.value].source = f"input:{name}"
+        mode.log.values[info.value].batch = info.batch
+        mode.log.inputs.append((name, info.value))
+    with invented.path(flips) as decisions, _warnings(caught), _modules(mode, is_leaf or leaf), _functions(mode), mode:
         outcome = call_user(function, args, kwargs)
-        result = RunResult(mode.log, outcome, warnings=caught, asked=decisions.asked)
-        if outcome.error is None:
-            result.outputs = [(path, mode.ref(tensor).value) for path, tensor in leaves_of(outcome.value)]
+    result = RunResult(mode.log, outcome, warnings=caught, asked=decisions.asked)
+    if outcome.error is None:
+        result.outputs = [(path, mode.ref(tensor).value) for path, tensor in leaves_of(outcome.value)]
     result.invented = bool(mode.lossy) or bool(decisions.asked)
     result.used = _used(mode.log, owners)
     return result
@@ -152,30 +150,46 @@ def _modules(mode: TraceMode, is_leaf: Callable[[nn.Module], bool]) -> Iterator[
 def _call_leaf(mode: TraceMode, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of torch's layers: what runs inside is watched and not recorded, the call itself is one node."""
     stack = frames.user_stack(sys._getframe(2))  # noqa: SLF001
-    leaves: list[torch.Tensor] = []
-    tensors_in((args, kwargs), leaves)
-    infos = [mode.info(t) for t in leaves]
-    seen = [(info, info.value) for info in infos]
-    arguments = map_tensors(args, mode.ref), map_tensors(kwargs, mode.ref)
+    # The tracer's own look at a tensor must not pass the tracer: to it, no tensor is a meta tensor.
+    with torch._C.DisableTorchFunction():  # noqa: SLF001
+        leaves: list[torch.Tensor] = []
+        tensors_in((args, kwargs), leaves)
+        infos = [mode.info(t) for t in leaves]
+        arguments = map_tensors(args, mode.ref), map_tensors(kwargs, mode.ref)
     mode.quiet += 1
     mode.inner_error, mode.inner_notes = None, []
     refused: BaseException | None = None
+    result: Any = None
     try:
         result = _plain_call(module, *args, **kwargs)
     except Exception as error:  # noqa: BLE001  # a layer that refuses its input is a fact about the call
         if mode.inner_error is None:
             refused = error
-        with torch._C.DisableTorchFunction():  # noqa: SLF001
-            result = layers.meant(module, map_tensors(args, mode.meta), map_tensors(kwargs, mode.meta))
     finally:
         mode.quiet -= 1
-    del seen
+    with torch._C.DisableTorchFunction():  # noqa: SLF001
+        return _leaf_done(mode, module, (args, kwargs), arguments, (leaves, infos), stack, result, refused)
+
+
+def _leaf_done(
+    mode: TraceMode,
+    module: nn.Module,
+    call: tuple[tuple[Any, ...], dict[str, Any]],
+    arguments: Any,
+    known: tuple[list[torch.Tensor], list[Any]],
+    stack: tuple[frames.Place, ...],
+    result: Any,
+    refused: BaseException | None,
+) -> Any:
+    """Records the call of a layer, with what went wrong inside."""
+    leaves, infos = known
     inner, error = mode.inner_error or ("", refused)
     notes = mode.inner_notes
     mode.inner_error, mode.inner_notes = None, []
+    if result is None and (refused is not None or inner):
+        result = layers.meant(module, map_tensors(call[0], mode.meta), map_tensors(call[1], mode.meta))
     invented_here = any(info.invented for info in infos) or mode.lossy_shapes(leaves)
-    unknown = any(info.unknown for info in infos)
-    if refused is not None and (invented_here or unknown or owncheck.is_gap(refused)):
+    if refused is not None and (invented_here or any(i.unknown for i in infos) or owncheck.is_gap(refused)):
         if owncheck.is_gap(refused) and result is None:
             notes.append(("unknown", (), str(refused).split("\n")[0]))
         error = None
@@ -186,8 +200,8 @@ def _call_leaf(mode: TraceMode, module: nn.Module, args: tuple[Any, ...], kwargs
     if refused is not None:
         for output in outputs:
             mode.assumed(output, infos, marked=invented_here)
-    name = f"{type(module).__module__}.{type(module).__qualname__}"
-    op = Op("call_module", module, _public(name), module, stack, *arguments, error=error, inner=inner)
+    name = _public(f"{type(module).__module__}.{type(module).__qualname__}")
+    op = Op("call_module", module, name, module, stack, *arguments, error=error, inner=inner)
     mode.record(op, result, outputs, notes, ready=True)
     return result
 
@@ -221,9 +235,10 @@ def _functions(mode: TraceMode) -> Iterator[None]:
         after: list[torch.Tensor] = []
         tensors_in(returned[-1] if returned else None, before)
         tensors_in(result, after)
-        for old, new in zip(before, after):
-            if old is not new:
-                mode.same(old, new)
+        with torch._C.DisableTorchFunction():  # noqa: SLF001
+            for old, new in zip(before, after):
+                if old is not new:
+                    mode.same(old, new)
         return result
 
     torch.autograd.Function.apply = classmethod(apply)

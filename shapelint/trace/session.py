@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from shapelint.records import CaseReport, TargetFailure, TraceReport, TraceTarget
-from shapelint.trace import assign, frames, inputs, run
+from shapelint.trace import assign, frames, inputs, invented, run
 from shapelint.trace.align import Tables, merge
 from shapelint.trace.build import building, to_meta_parameters
 from shapelint.trace.edge import Outcome, call_user
@@ -100,10 +100,35 @@ def _case(target: TraceTarget, tables: Tables, model: Any, number: int, mode: st
             names = [found for name, value in bound.arguments.items() for found in input_tensors(name, value)]
         else:
             names = input_tensors("", [*args, *kwargs.values()])
-        pool = iter(assign.picks(taken))
         batch = next((one[name] for name in one if name in target.batch), 0)
-        runs.append(run.run(function, args, kwargs, owners, batch=batch, sizes=lambda pool=pool: next(pool, 3), inputs=names))  # type: ignore[misc]
+        runs.append(_run(function, args, kwargs, owners, batch, taken, names))
     return merge(tables, number, mode, "", sizes, len(sizes), runs, ())
+
+
+_PATHS = 4
+"""How many answers to conditions on data are tried until the model comes to its end."""
+
+
+def _run(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    owners: Owners,
+    batch: int,
+    taken: set[int],
+    names: list[tuple[str, torch.Tensor]],
+) -> run.RunResult:
+    """One run; where an invented answer led to its end, again with the last answer turned round."""
+    flips: frozenset[invented.Site] = frozenset()
+    for _ in range(_PATHS):
+        pool = iter(assign.picks(taken))
+        result = run.run(
+            function, args, kwargs, owners, batch=batch, sizes=lambda p=pool: next(p, 3), inputs=names, flips=flips  # type: ignore[misc]
+        )
+        if result.outcome.error is None or not result.asked or result.asked[-1] in flips:
+            break
+        flips |= {result.asked[-1]}
+    return result
 
 
 def _signature(model: Any, method: str) -> inspect.Signature | None:
