@@ -1,1 +1,46 @@
 """Pure functions from what a trace saw to findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shapelint.checks import failures, others
+from shapelint.checks.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shapelint.findings import Finding
+    from shapelint.records import TensorSpec, TraceReport, TraceTarget
+    from shapelint.source.files import SourceCache
+
+
+def check_report(
+    report: TraceReport, target: TraceTarget, sources: SourceCache, *, outputs: tuple[TensorSpec, ...] | None = None
+) -> tuple[Finding, ...]:
+    """The findings of one target, merged. ``outputs`` are the declared ones, None where nothing is declared."""
+    view = View(report, target, sources)
+    found = [*others.target_failed(view)]
+    for case in report.cases:
+        found += failures.failed_ops(view, case)
+        found += others.ended(view, case)
+        found += others.warned(view, case)
+        found += others.silent(view, case)
+        found += others.outputs_differ(view, case, outputs)
+    return merge_findings(found)
+
+
+def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One finding for each rule and place; the worst of them speaks, and names every target it was seen in."""
+    merged: dict[object, Finding] = {}
+    for finding in findings:
+        key = (finding.rule, finding.location)
+        known = merged.get(key)
+        if known is None:
+            merged[key] = finding
+            continue
+        first, second = (known, finding) if known.severity.rank <= finding.severity.rank else (finding, known)
+        targets = tuple(dict.fromkeys((*known.targets, *finding.targets)))
+        merged[key] = replace(first, targets=targets, related=first.related or second.related)
+    return tuple(merged.values())

@@ -52,7 +52,9 @@ def _fact(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return func(*args, **kwargs)
 
 
-def _unknown_fact(mode: TraceMode, func: Any, tensor: MetaTensorProxy, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _unknown_fact(
+    mode: TraceMode, func: Any, tensor: MetaTensorProxy, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     if tensor.meta_tensor is not None:
         return func(tensor.meta_tensor, *args[1:], **kwargs)
     del mode
@@ -214,7 +216,11 @@ def _copy(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if id(tensor) in memo:
         return memo[id(tensor)]
     info = mode.info(tensor)
-    made = tensor.detach().clone() if type(tensor) is not torch.nn.Parameter else torch.nn.Parameter(tensor.detach().clone(), tensor.requires_grad)
+    made = (
+        tensor.detach().clone()
+        if type(tensor) is not torch.nn.Parameter
+        else torch.nn.Parameter(tensor.detach().clone(), tensor.requires_grad)
+    )
     new = mode.info(made)
     new.constant, new.twin, new.pinned, new.batch = info.constant, info.twin, info.pinned, info.batch
     memo[id(tensor)] = made

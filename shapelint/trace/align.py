@@ -41,9 +41,15 @@ class Tables:
         for path, module in root.named_modules():
             self._module_of[module] = len(self.modules)
             own = [*module._parameters.items(), *module._buffers.items()]  # noqa: SLF001
-            shapes = tuple((n, tuple(t.shape)) for n, t in own if t is not None and not isinstance(t, nn.parameter.UninitializedTensorMixin))
+            shapes = tuple(
+                (n, tuple(t.shape))
+                for n, t in own
+                if t is not None and not isinstance(t, nn.parameter.UninitializedTensorMixin)
+            )
             name = f"{type(module).__module__}.{type(module).__qualname__}"
-            self.modules.append(ModuleRecord(path, name, self.stack(made.get(module, ())), module.extra_repr()[:200], shapes))
+            self.modules.append(
+                ModuleRecord(path, name, self.stack(made.get(module, ())), module.extra_repr()[:200], shapes)
+            )
 
     def module(self, module: Any) -> int:
         """The index of a module, -1 where it isn't the model's."""
@@ -51,7 +57,14 @@ class Tables:
 
 
 def merge(
-    tables: Tables, number: int, mode: str, flags: str, sizes: list[dict[str, int]], probes: int, runs: list[RunResult], unused: tuple[str, ...]
+    tables: Tables,
+    number: int,
+    mode: str,
+    flags: str,
+    sizes: list[dict[str, int]],
+    probes: int,
+    runs: list[RunResult],
+    unused: tuple[str, ...],
 ) -> CaseReport:
     """One report of all runs of a case."""
     return _Merger(tables, runs).report(number, mode, flags, sizes, probes, unused)
@@ -123,11 +136,15 @@ class _Merger:
             return Argument("value", self._value([t.value if isinstance(t, Ref) else -1 for t in trees], -1))
         if isinstance(first, (tuple, list)):
             items = [
-                self._argument([t[i] if isinstance(t, (tuple, list)) and i < len(t) else None for t in trees]) for i in range(len(first))
+                self._argument([t[i] if isinstance(t, (tuple, list)) and i < len(t) else None for t in trees])
+                for i in range(len(first))
             ]
             return Argument("list", items=tuple(items))
         if isinstance(first, slice):
-            parts = [[getattr(t, name) if isinstance(t, slice) else None for t in trees] for name in ("start", "stop", "step")]
+            parts = [
+                [getattr(t, name) if isinstance(t, slice) else None for t in trees]
+                for name in ("start", "stop", "step")
+            ]
             return Argument("list", items=tuple(self._argument(part) for part in parts), literal="slice")
         if first is None or isinstance(first, (bool, str)) or type(first) in (int, float):
             same = all(t == first for t in trees if t is not None)
@@ -136,7 +153,9 @@ class _Merger:
             return Argument("literal", literal=float(first) if isinstance(first, float) else int(first))
         return Argument("other", literal=str(first) if isinstance(first, torch.dtype) else type(first).__name__)
 
-    def report(self, number: int, mode: str, flags: str, sizes: list[dict[str, int]], probes: int, unused: tuple[str, ...]) -> CaseReport:
+    def report(
+        self, number: int, mode: str, flags: str, sizes: list[dict[str, int]], probes: int, unused: tuple[str, ...]
+    ) -> CaseReport:
         logs = [run.log for run in self.runs]
         inputs = tuple(
             (name, self._value([log.inputs[k][1] if k < len(log.inputs) else -1 for log in logs], -1))
@@ -166,12 +185,20 @@ class _Merger:
     def _op(self, number: int, row: list[int]) -> OpRecord:
         ops = [run.log.ops[i] if i >= 0 else None for run, i in zip(self.runs, row)]
         first = next(op for op in ops if op is not None)
-        args = [("", self._argument([op.args[k] if op and k < len(op.args) else None for op in ops])) for k in range(len(first.args))]
+        args = [
+            ("", self._argument([op.args[k] if op and k < len(op.args) else None for op in ops]))
+            for k in range(len(first.args))
+        ]
         args += [(name, self._argument([op.kwargs.get(name) if op else None for op in ops])) for name in first.kwargs]
         outputs = [
-            self._value([op.outputs[k] if op and k < len(op.outputs) else -1 for op in ops], number) for k in range(len(first.outputs))
+            self._value([op.outputs[k] if op and k < len(op.outputs) else -1 for op in ops], number)
+            for k in range(len(first.outputs))
         ]
-        failures = [Failure(r, type(op.error).__name__, str(op.error)) for r, op in enumerate(ops) if op and op.error is not None]
+        failures = [
+            Failure(r, type(op.error).__name__, str(op.error))
+            for r, op in enumerate(ops)
+            if op and op.error is not None
+        ]
         notes: dict[tuple[str, str], list[int]] = {}
         values: dict[tuple[str, str], tuple[int, ...]] = {}
         for r, op in enumerate(ops):
@@ -201,7 +228,16 @@ class _Merger:
                 kind = "raise" if by_user else "python"
                 if not by_user and isinstance(error, TypeError) and "missing" in str(error) and len(run.log.ops) == 0:
                     kind = "call"
-                out.append(Ending(r, kind, type(error).__name__, str(error)[:500], self.tables.stack(run.outcome.stack), run.invented))
+                out.append(
+                    Ending(
+                        r,
+                        kind,
+                        type(error).__name__,
+                        str(error)[:500],
+                        self.tables.stack(run.outcome.stack),
+                        run.invented,
+                    )
+                )
         return out
 
     def _warnings(self) -> list[WarningRecord]:

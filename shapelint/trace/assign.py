@@ -54,7 +54,9 @@ def assignments(target: TraceTarget, case: Case) -> list[Assignment]:
     for turn in range(3):
         sizes: Assignment = {}
         for name in found:
-            sizes[name] = _choose(limits.get(name, DimLimits()), LARGE[turn * 3 :] + LARGE if name in pictures else SMALL, taken)
+            sizes[name] = _choose(
+                limits.get(name, DimLimits()), LARGE[turn * 3 :] + LARGE if name in pictures else SMALL, taken
+            )
             taken.add(sizes[name])
         regular.append(sizes)
     batch = next((name for name in found if name in target.batch), None)

@@ -20,7 +20,9 @@ class Outcome:
     stack: tuple[frames.Place, ...] = ()
 
 
-def call_user(function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Outcome:
+def call_user(
+    function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Outcome:
     """Calls the user's code. Whatever it raises is a fact about it, SystemExit included; only KeyboardInterrupt goes on."""
     try:
         return Outcome(function(*args, **(kwargs or {})))

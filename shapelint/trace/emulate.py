@@ -108,7 +108,11 @@ def _masked_select(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: di
 def _unique(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, n = args[0], _count(mode)
     consecutive = func.__name__ == "unique_consecutive"
-    names = ("return_inverse", "return_counts", "dim") if consecutive else ("sorted", "return_inverse", "return_counts", "dim")
+    names = (
+        ("return_inverse", "return_counts", "dim")
+        if consecutive
+        else ("sorted", "return_inverse", "return_counts", "dim")
+    )
     given = {**dict(zip(names, args[1:])), **kwargs}
     dim = given.get("dim")
     shape = list(tensor.shape)
@@ -264,7 +268,9 @@ def _packed_rnn(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[
     first = state[0] if isinstance(state, (tuple, list)) else state
     hidden = first.shape[-1]
     if weights[0].shape[-1] != data.shape[-1]:
-        raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {weights[0].shape[-1]}, got {data.shape[-1]}")
+        raise RuntimeError(
+            f"input.size(-1) must be equal to input_size. Expected {weights[0].shape[-1]}, got {data.shape[-1]}"
+        )
     del sizes
     out = empty((data.shape[0], hidden * both), data.dtype)
     state = tuple(empty(s.shape, s.dtype) for s in (state if isinstance(state, (tuple, list)) else (state,)))

@@ -24,7 +24,9 @@ def meant(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         return (state, torch.empty_like(state)) if isinstance(layer, nn.LSTMCell) else state
     if isinstance(layer, nn.MultiheadAttention):
         return _attention(layer, first, args, kwargs)
-    if isinstance(layer, (nn.TransformerDecoderLayer, nn.TransformerEncoderLayer, nn.TransformerEncoder, nn.TransformerDecoder)):
+    if isinstance(
+        layer, (nn.TransformerDecoderLayer, nn.TransformerEncoderLayer, nn.TransformerEncoder, nn.TransformerDecoder)
+    ):
         return torch.empty_like(first)
     if isinstance(layer, nn.Transformer):
         return torch.empty_like(args[1]) if len(args) > 1 and isinstance(args[1], torch.Tensor) else None

@@ -111,9 +111,7 @@ def map_tensors(tree: Any, change: Any) -> Any:
     if kind is dict:
         return {key: map_tensors(item, change) for key, item in tree.items()}
     if kind is slice:
-        return slice(
-            map_tensors(tree.start, change), map_tensors(tree.stop, change), map_tensors(tree.step, change)
-        )
+        return slice(map_tensors(tree.start, change), map_tensors(tree.stop, change), map_tensors(tree.step, change))
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return kind(*[map_tensors(item, change) for item in tree])
     if isinstance(tree, (tuple, list)) and kind.__module__.startswith("torch"):

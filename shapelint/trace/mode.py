@@ -235,7 +235,9 @@ class TraceMode(TorchFunctionMode):
         pinned, note = self._meet(short, leaves, infos) if not constant else ("", None)
         if constant:
             pins = {info.pinned for info in infos if info.pinned}
-            pinned = pins.pop() if len(pins) == 1 and all(i.pinned or not t.dim() for i, t in zip(infos, leaves)) else ""
+            pinned = (
+                pins.pop() if len(pins) == 1 and all(i.pinned or not t.dim() for i, t in zip(infos, leaves)) else ""
+            )
         if changed:
             self._changed(leaves[0], infos, constant=constant, marked=marked)
         places = batchaxis.follow(short, args, kwargs, leaves, infos, outputs, self.batch)
@@ -424,7 +426,12 @@ class TraceMode(TorchFunctionMode):
                 self.inner_notes += notes
             return
         stack = frames.user_stack(sys._getframe(2))  # noqa: SLF001
-        self.record(Op(opcode, func, name, self.modules[-1] if self.modules else None, stack, args, kwargs, error=error), result, outputs, notes)
+        self.record(
+            Op(opcode, func, name, self.modules[-1] if self.modules else None, stack, args, kwargs, error=error),
+            result,
+            outputs,
+            notes,
+        )
 
     def record(
         self, op: Op, result: Any, outputs: list[torch.Tensor], notes: list[Any] | None = None, *, ready: bool = False

@@ -115,7 +115,11 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 
 def _whole(module: nn.Module, is_leaf: Callable[[nn.Module], bool]) -> bool:
     """A leaf that runs no code of the user's inside: no hook, no parametrisation, no module of another kind."""
-    if not is_leaf(module) or hasattr(module, "parametrizations") or any(getattr(module, name, None) for name in _HOOKS):
+    if (
+        not is_leaf(module)
+        or hasattr(module, "parametrizations")
+        or any(getattr(module, name, None) for name in _HOOKS)
+    ):
         return False
     return all(_whole(child, lambda m: is_leaf(m) or isinstance(m, nn.Sequential)) for child in module.children())
 

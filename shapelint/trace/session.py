@@ -63,7 +63,13 @@ def trace(target: TraceTarget, loaded: Loaded) -> TraceReport:
             return _failure(target, "construction", built, path, line)
         model = built.value
         if model is None or not callable(getattr(model, target.method, model)):
-            return _failure(target, "not-a-model", Outcome(error=TypeError(f"{target.target} is {type(model).__name__}")), path, line)
+            return _failure(
+                target,
+                "not-a-model",
+                Outcome(error=TypeError(f"{target.target} is {type(model).__name__}")),
+                path,
+                line,
+            )
         if isinstance(model, nn.Module):
             to_meta_parameters(model)
             rebind_buffers(model)
@@ -84,7 +90,9 @@ def _case(target: TraceTarget, tables: Tables, model: Any, number: int, mode: st
     case = target.cases[number]
     sizes = assign.assignments(target, case)
     owners = Owners(model)
-    function = model if target.method == "forward" or not isinstance(model, nn.Module) else getattr(model, target.method)
+    function = (
+        model if target.method == "forward" or not isinstance(model, nn.Module) else getattr(model, target.method)
+    )
     signature = _signature(model, target.method)
     runs = []
     taken = {size for one in sizes for size in one.values()}
@@ -123,7 +131,14 @@ def _run(
     for _ in range(_PATHS):
         pool = iter(assign.picks(taken))
         result = run.run(
-            function, args, kwargs, owners, batch=batch, sizes=lambda p=pool: next(p, 3), inputs=names, flips=flips  # type: ignore[misc]
+            function,
+            args,
+            kwargs,
+            owners,
+            batch=batch,
+            sizes=lambda p=pool: next(p, 3),
+            inputs=names,
+            flips=flips,  # type: ignore[misc]
         )
         if result.outcome.error is None or not result.asked or result.asked[-1] in flips:
             break
@@ -195,7 +210,13 @@ def _failure(target: TraceTarget, kind: str, outcome: Outcome, path: str = "", l
 
 
 def _report(
-    target: TraceTarget, path: str, line: int, tables: Tables, cases: tuple[CaseReport, ...], started: float, failure: TargetFailure | None = None
+    target: TraceTarget,
+    path: str,
+    line: int,
+    tables: Tables,
+    cases: tuple[CaseReport, ...],
+    started: float,
+    failure: TargetFailure | None = None,
 ) -> TraceReport:
     return TraceReport(
         target.target,
@@ -216,4 +237,8 @@ def _files(target: TraceTarget) -> tuple[str, ...]:
     """The project's files among the imported modules."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     inside = (os.path.abspath(f) for f in files if f and f.endswith(".py"))
-    return tuple(sorted({f for f in inside if frames.rank(compile("", f, "exec")) == frames.PROJECT and f.startswith(target.root)}))
+    return tuple(
+        sorted(
+            {f for f in inside if frames.rank(compile("", f, "exec")) == frames.PROJECT and f.startswith(target.root)}
+        )
+    )

@@ -1,0 +1,81 @@
+"""Failed operations: SL101 to SL112 and SL199."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shapelint.checks.classify import rule_of
+from shapelint.checks.view import View, sized, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shapelint.findings import Finding
+    from shapelint.records import CaseReport, OpRecord
+
+
+def failed_ops(view: View, case: CaseReport) -> Iterator[Finding]:
+    """A finding for each op that raised: an error if it raised in every regular run that reached it, else a warning."""
+    for op in case.ops:
+        if op.failures:
+            yield _finding(view, case, op)
+
+
+def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
+    first = op.failures[0]
+    name = (op.inner or op.target).rsplit(".", 1)[-1]
+    rule = rule_of(name, first.error, first.message)
+    runs = tuple(failure.run for failure in op.failures)
+    working = [run for run in op.runs if run not in runs and run < case.probes]
+    if rule == "reshape-numel" and _swallows(case, op):
+        rule = "batch-folded"
+    if rule in ("op-failed", "channel-count") and "more than 1 value per channel" in first.message:
+        rule = "size-dependent"
+    if rule == "broadcast-shapes" and _is_folded(case, op):
+        rule = "batch-folded"
+    shapes = " and ".join(view.shape(case, value, runs) for value in values_of(op)[:3])
+    said = first.message.split("\n")[0].rstrip(". ")
+    message = f"{view.layer(op)} gets {shapes}: {said}." if shapes else f"{view.layer(op)}: {said}."
+    notes = [f"fails for {sized(case, runs[0])}"] if case.assignments[runs[0]] else []
+    if working:
+        notes.append(f"works for {sized(case, working[0])}")
+    short = op.target.rsplit(".", 1)[-1]
+    return view.finding(
+        rule,
+        message,
+        view.place(op.stack, short if op.opcode != "call_module" else ""),
+        warning=bool(working),
+        related=view.related(case, op),
+        notes=tuple(notes),
+    )
+
+
+def _swallows(case: CaseReport, op: OpRecord) -> bool:
+    """Whether a reshape's -1 stands in front and the fixed sizes behind it don't make up whole samples."""
+    if len(op.args) < 2 or not case.assignments[0]:  # noqa: PLR2004  # the tensor and at least one size
+        return False
+    sizes = [item.literal for _, a in op.args[1:] for item in (a.items or (a,))]
+    if not sizes or sizes[0] != -1 or not all(isinstance(s, int) for s in sizes):
+        return False
+    values = values_of(op)
+    shape = case.values[values[0]].shapes[op.failures[0].run] if values else None
+    fixed = 1
+    for size in sizes[1:]:
+        fixed *= size
+    if not shape or not fixed:
+        return False
+    sample = 1
+    for size in shape[1:]:
+        sample *= size
+    return sample % fixed != 0
+
+
+def _is_folded(case: CaseReport, op: OpRecord) -> bool:
+    """Whether a vector holds several entries a sample and meets one with an entry a sample."""
+    shapes = [case.values[value].shapes[op.failures[0].run] for value in values_of(op)[:2]]
+    if len(shapes) < 2 or any(s is None or len(s) != 1 for s in shapes):  # noqa: PLR2004  # two operands
+        return False
+    (a,), (b,) = (s or (0,) for s in shapes)
+    batch = {size for _, size in case.assignments[op.failures[0].run]}
+    small, large = min(a, b), max(a, b)
+    return small in batch and small > 1 and large % small == 0

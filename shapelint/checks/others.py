@@ -1,0 +1,145 @@
+"""What isn't a failed operation: targets without a trace, runs that ended, warnings, silent faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shapelint.checks.classify import rule_of
+from shapelint.checks.view import View, sized, values_of
+from shapelint.source.branches import rank_check_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shapelint.findings import Finding
+    from shapelint.records import CaseReport, Ending, TensorSpec
+
+_FAILED = {
+    "import": ("import-failed", "{target} can't be imported: {error}: {message}."),
+    "attribute": ("import-failed", "{target} isn't there: {message}."),
+    "not-a-model": ("construction-failed", "{target} is no model: {message}."),
+    "construction": ("construction-failed", "{target} can't be built: {error}: {message}."),
+    "inputs": ("inputs-mismatch", "The inputs don't fit {target}: {message}."),
+    "no-torch": ("trace-crashed", "{message}"),
+    "crash": ("trace-crashed", "{message}"),
+}
+
+
+def target_failed(view: View) -> Iterator[Finding]:
+    """SL001 to SL004: why a target has no trace; a constructor's own check is `rejected-input`."""
+    failure = view.report.failure
+    if failure is None:
+        return
+    rule, text = _FAILED[failure.kind]
+    message = failure.message.split("\n")[0].rstrip(". ")
+    if failure.kind == "construction" and failure.error == "AssertionError":
+        rule = "rejected-input"
+    if failure.kind == "construction" and "num_groups" in failure.message:
+        rule = "channel-count"
+    related = [view.place((index,)) for index in reversed(failure.stack[:-1])]
+    said = text.format(target=view.target.target, error=failure.error, message=message)
+    from shapelint.findings import Related  # noqa: PLC0415  # only needed where a target failed
+
+    yield view.finding(
+        rule, said, view.place(failure.stack), related=tuple(Related(place, "called from here") for place in related)
+    )
+
+
+def ended(view: View, case: CaseReport) -> Iterator[Finding]:
+    """Runs that ended before ``forward`` did."""
+    stopped = {ending.run for ending in case.endings}
+    whole = [run for run in range(case.probes) if run not in stopped]
+    seen: set[tuple[int, ...]] = set()
+    for ending in case.endings:
+        if ending.stack in seen:
+            continue
+        seen.add(ending.stack)
+        place = view.place(ending.stack)
+        if ending.invented or ending.kind in ("data", "internal"):
+            if not whole:
+                yield view.finding(
+                    "trace-incomplete", f"The trace ended here: {ending.error}: {ending.message}.", place
+                )
+            continue
+        rule = _rule(view, ending, bool(whole))
+        message = f"{ending.error}: {ending.message.rstrip('. ')}."
+        notes = (f"for {sized(case, ending.run)}", "nothing after this line was checked")
+        yield view.finding(rule, message, place, notes=notes)
+
+
+def _rule(view: View, ending: Ending, works: bool) -> str:  # noqa: FBT001
+    if ending.kind == "call":
+        return "inputs-mismatch"
+    if ending.kind == "raise":
+        frame = view.report.frames[ending.stack[-1]] if ending.stack else None
+        if frame is not None and rank_check_at(view.sources, frame.path, frame.line) is not None:
+            return "unsupported-rank"
+        return "size-dependent" if works else "rejected-input"
+    return rule_of("", ending.error, ending.message)
+
+
+def warned(view: View, case: CaseReport) -> Iterator[Finding]:
+    """SL302, and SL403 for a loss that warns of its target's size."""
+    for warning in case.warnings:
+        rule = "outer-broadcast" if "target size" in warning.message.lower() else "emitted-warning"
+        yield view.finding(
+            rule, f"{warning.category}: {warning.message.strip().splitlines()[0]}", view.place(warning.stack)
+        )
+
+
+_PAIRWISE = frozenset(["add", "sub", "mul", "div", "rsub", "pow", "gt", "lt", "ge", "le", "eq", "ne", "maximum", "minimum"])
+
+
+def silent(view: View, case: CaseReport) -> Iterator[Finding]:
+    """Shapes that run and are wrong: SL403, SL111; and what could not be computed, SL301."""
+    for op in case.ops:
+        short = op.target.rsplit(".", 1)[-1]
+        for note in op.notes:
+            if note.kind == "device":
+                message = (
+                    f"{view.layer(op)} mixes a tensor that stays on the {note.text or 'cpu'} with data that moves: "
+                    "it fails on every GPU."
+                )
+                yield view.finding(
+                    "device-mismatch", message, view.place(op.stack, short), related=view.related(case, op)
+                )
+            elif note.kind == "unknown":
+                yield view.finding(
+                    "unknown-shape",
+                    f"The shape of {view.layer(op)} could not be computed.",
+                    view.place(op.stack, short),
+                )
+        if short in _PAIRWISE and op.outputs and not op.failures:
+            values = values_of(op)
+            shapes = sorted(view.shape(case, value) for value in values[:2])
+            names = {name for name, _ in case.assignments[0]} & set(view.target.batch)
+            for name in names:
+                if shapes == [f"[{name}, 1]", f"[{name}]"]:
+                    yield view.finding(
+                        "outer-broadcast",
+                        f"{short} of [{name}] with [{name}, 1] gives [{name}, {name}]: every sample meets every other.",
+                        view.place(op.stack, short),
+                    )
+
+
+def outputs_differ(view: View, case: CaseReport, outputs: tuple[TensorSpec, ...] | None) -> Iterator[Finding]:
+    """SL405: another number of tensors than declared, or another dtype."""
+    if outputs is None or case.endings or view.report.failure is not None:
+        return
+    if len(outputs) != len(case.outputs):
+        yield view.finding(
+            "output-mismatch",
+            f"{view.target.target} returns {len(case.outputs)} tensors, declared are {len(outputs)}.",
+            view.definition(),
+        )
+        return
+    for spec, (path, value) in zip(outputs, case.outputs):
+        record = case.values[value]
+        shapes = [shape for shape in record.shapes if shape is not None]
+        if record.dtype != spec.dtype or any(len(shape) != len(spec.dims) for shape in shapes):
+            yield view.finding(
+                "output-mismatch",
+                f"Output {path or '0'} is {record.dtype}{view.shape(case, value)}, declared is "
+                f"{spec.dtype}[{', '.join(map(str, spec.dims))}].",
+                view.definition(),
+            )

@@ -1,0 +1,50 @@
+"""The sizes of a value as expressions in the named dimensions: ``2*B``, ``H//2``, ``T+1``."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+Sizes = tuple[tuple[str, int], ...]
+_FACTORS = 64
+_SHIFTS = 16
+
+
+@cache
+def expression(sizes: tuple[int, ...], assignments: tuple[Sizes, ...]) -> str:
+    """An expression in the names that gives ``sizes[i]`` under ``assignments[i]``, for each i; ``?`` where none is found."""
+    if len(set(sizes)) == 1:
+        return str(sizes[0])
+    names = [name for name, _ in assignments[0]]
+    values = {name: [dict(a)[name] for a in assignments] for name in names}
+    for name in names:
+        found = _of_one(name, values[name], sizes)
+        if found:
+            return found
+    for a, b in combinations(names, 2):
+        ratios = {s / (x * y) for s, x, y in zip(sizes, values[a], values[b])}
+        if len(ratios) == 1 and (ratio := ratios.pop()) == int(ratio):
+            return f"{a}*{b}" if ratio == 1 else f"{int(ratio)}*{a}*{b}"
+        sums = {s - x - y for s, x, y in zip(sizes, values[a], values[b])}
+        if len(sums) == 1:
+            rest = sums.pop()
+            return f"{a}+{b}" if rest == 0 else f"{a}+{b}{rest:+d}"
+    return "?"
+
+
+def _of_one(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
+    if list(sizes) == values:
+        return name
+    shifts = {s - v for s, v in zip(sizes, values)}
+    if len(shifts) == 1 and abs(shift := shifts.pop()) <= _SHIFTS:
+        return f"{name}{shift:+d}"
+    ratios = {s / v for s, v in zip(sizes, values) if v}
+    if len(ratios) == 1 and (ratio := ratios.pop()) == int(ratio):
+        return f"{int(ratio)}*{name}"
+    if len(set(values)) < 3:  # noqa: PLR2004  # two points fit too many lines
+        return ""
+    for factor in range(2, _FACTORS):
+        for shift in range(-_SHIFTS, factor + _SHIFTS):
+            if all((v + shift) // factor == s for v, s in zip(values, sizes)):
+                return f"{name}//{factor}" if shift == 0 else f"({name}{shift:+d})//{factor}"
+    return ""

@@ -1,0 +1,103 @@
+"""What a check asks of a case's report: shapes in names, places in the source, layers as the user calls them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shapelint.checks.sizes import expression
+from shapelint.findings import Finding, Location, Region, Related, Severity
+from shapelint.rules import find_rule
+from shapelint.source.map import SourceMap
+
+if TYPE_CHECKING:
+    from shapelint.records import Argument, CaseReport, OpRecord, TraceReport, TraceTarget
+    from shapelint.source.files import SourceCache
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A report with the source it speaks of."""
+
+    report: TraceReport
+    target: TraceTarget
+    sources: SourceCache
+
+    def place(self, stack: tuple[int, ...], hint: str = "") -> Location:
+        """The innermost place of a stack; the definition of the target where there is none."""
+        if not stack:
+            return self.definition()
+        return SourceMap(self.sources).locate(self.report.frames[stack[-1]], hint)
+
+    def definition(self) -> Location:
+        """Where the target's class or function is defined; the top of the project where that isn't known."""
+        line = max(self.report.line, 1)
+        return Location(self.report.path or self.target.root, Region(line, 1, line, 1))
+
+    def finding(
+        self,
+        rule: str,
+        message: str,
+        location: Location,
+        *,
+        warning: bool = False,
+        related: tuple[Related, ...] = (),
+        notes: tuple[str, ...] = (),
+        fix: str = "",
+    ) -> Finding:
+        """A finding of the rule with this name."""
+        known = find_rule(rule)
+        severity = Severity.WARNING if warning and known.severity is Severity.ERROR else known.severity
+        said = known.format(message=message, error=message)
+        return Finding(known.id, known.name, severity, said, location, (self.target.target,), notes, fix, related)
+
+    def shape(self, case: CaseReport, value: int, runs: tuple[int, ...] | None = None) -> str:
+        """The shape of a value in names: ``[2*B, 400]``; ``[?]`` where it isn't known."""
+        record = case.values[value]
+        picked = [(r, s) for r, s in enumerate(record.shapes) if s is not None and (runs is None or r in runs)]
+        if not picked or len({len(s) for _, s in picked}) != 1:
+            return "[?]"
+        assignments = tuple(case.assignments[r] for r, _ in picked)
+        return f"[{', '.join(expression(sizes, assignments) for sizes in zip(*(s for _, s in picked)))}]"
+
+    def related(self, case: CaseReport, op: OpRecord) -> tuple[Related, ...]:
+        """Where the layer was made, and the calls that led to the op, the closest first."""
+        del case
+        found: list[Related] = []
+        if op.opcode == "call_module" and op.module >= 0:
+            made = self.report.modules[op.module].made
+            if made:
+                found.append(Related(self.place(made), "made here"))
+        for index in reversed(op.stack[:-1]):
+            found.append(Related(self.place((index,)), "called from here"))
+        return tuple(found)
+
+    def layer(self, op: OpRecord) -> str:
+        """The op as a person would call it: ``self.fc1``'s path for a layer, the function's name otherwise."""
+        if op.opcode == "call_module" and op.module >= 0:
+            record = self.report.modules[op.module]
+            kind = op.target.rsplit(".", 1)[-1]
+            return (
+                f"{record.path or 'the model'} ({kind}({record.shown}))" if record.shown else f"{record.path} ({kind})"
+            )
+        return op.target.rsplit(".", 1)[-1]
+
+
+def values_of(op: OpRecord) -> list[int]:
+    """The tensors among an op's arguments, in order."""
+    found: list[int] = []
+
+    def look(argument: Argument) -> None:
+        if argument.kind == "value" and argument.value >= 0:
+            found.append(argument.value)
+        for item in argument.items:
+            look(item)
+
+    for _, argument in op.args:
+        look(argument)
+    return found
+
+
+def sized(case: CaseReport, run: int) -> str:
+    """The sizes of a run, as a person says them: ``B = 7, T = 11``."""
+    return ", ".join(f"{name} = {size}" for name, size in case.assignments[run]) or "these inputs"
