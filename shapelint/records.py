@@ -296,7 +296,7 @@ _T = TypeVar("_T")
 def encode(record: Any) -> Any:
     """The record as JSON values: a dataclass is the list of its fields, in order."""
     if is_dataclass(record):
-        return [encode(getattr(record, name)) for name in _names(type(record))]
+        return [encode(getattr(record, name)) for name in _names(typing.cast("Any", type(record)))]
     if isinstance(record, (tuple, list)):
         return [encode(item) for item in record]
     return record
@@ -305,7 +305,7 @@ def encode(record: Any) -> Any:
 def decode(kind: type[_T], data: Any) -> _T:
     """The record that `encode` wrote; ``kind`` is its dataclass. Raises ValueError where the data are of another shape."""
     try:
-        return typing.cast("_T", _reader(kind)(data))
+        return typing.cast("_T", _reader(typing.cast("Any", kind))(data))
     except (TypeError, IndexError, KeyError) as error:
         message = f"not a {kind.__name__}: {error}"
         raise ValueError(message) from error
@@ -325,7 +325,7 @@ def _reader(kind: Any) -> typing.Callable[[Any], Any]:
 
         def read(data: Any) -> Any:
             if not readers:
-                readers.extend(_reader(hints[name]) for name in _names(typing.cast("type", kind)))
+                readers.extend(_reader(hints[name]) for name in _names(typing.cast("Any", kind)))
             if len(data) != len(readers):
                 raise ValueError(kind)
             return typing.cast("Any", kind)(*[r(d) for r, d in zip(readers, data)])

@@ -87,7 +87,9 @@ def warned(view: View, case: CaseReport) -> Iterator[Finding]:
         )
 
 
-_PAIRWISE = frozenset(["add", "sub", "mul", "div", "rsub", "pow", "gt", "lt", "ge", "le", "eq", "ne", "maximum", "minimum"])
+_PAIRWISE = frozenset(
+    ["add", "sub", "mul", "div", "rsub", "pow", "gt", "lt", "ge", "le", "eq", "ne", "maximum", "minimum"]
+)
 
 
 def silent(view: View, case: CaseReport) -> Iterator[Finding]:

@@ -64,7 +64,7 @@ def _unknown_fact(
     if name in ("shape", "size", "stride"):
         return UnknownSize() if name == "shape" or not (args[1:] or kwargs) else invented.InventedInt(1)
     if name in ("dim", "ndim", "ndimension", "numel", "nelement"):
-        return invented.InventedInt(4 if name.startswith("n") and "dim" in name or name == "dim" else 1)
+        return invented.InventedInt(4 if (name.startswith("n") and "dim" in name) or name == "dim" else 1)
     return func(*args, **kwargs)
 
 
@@ -137,7 +137,7 @@ def _item(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         return func(*args, **kwargs)
     if type(tensor) is not MetaTensorProxy and tensor.numel() != 1:
         raise RuntimeError(f"a Tensor with {tensor.numel()} elements cannot be converted to Scalar")
-    return _number(mode, tensor.dtype, sys._getframe(2))  # noqa: SLF001
+    return _number(mode, tensor.dtype, sys._getframe(2))
 
 
 def _to_number(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -152,7 +152,7 @@ def _to_number(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[s
         return 0.5
     if name == "__complex__":
         return 0.5 + 0j
-    number = mode.number(sys._getframe(2))  # noqa: SLF001
+    number = mode.number(sys._getframe(2))
     mode.lossy.add(number)
     return number
 
@@ -165,7 +165,7 @@ def _bool(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         if tensor.numel() == 0:
             return False
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return invented.decide(sys._getframe(2))  # noqa: SLF001
+    return invented.decide(sys._getframe(2))
 
 
 def _compare(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -175,20 +175,20 @@ def _compare(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str
         return func(*args, **kwargs)
     if func.__name__ == "equal" and len({tuple(t.shape) for t in tensors if type(t) is not MetaTensorProxy}) > 1:
         return False
-    return invented.decide(sys._getframe(2))  # noqa: SLF001
+    return invented.decide(sys._getframe(2))
 
 
 def _contains(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if _is_real(mode, [a for a in args if isinstance(a, torch.Tensor)]):
         return func(*args, **kwargs)
-    return invented.decide(sys._getframe(2))  # noqa: SLF001
+    return invented.decide(sys._getframe(2))
 
 
 def _tolist(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0]
     if _is_real(mode, [tensor]):
         return func(*args, **kwargs)
-    frame = sys._getframe(2)  # noqa: SLF001
+    frame = sys._getframe(2)
     if type(tensor) is MetaTensorProxy:
         return [_number(mode, tensor.dtype, frame)]
 
@@ -250,9 +250,9 @@ def _register() -> None:
     for name in ("data", "grad", "_grad", "requires_grad", "names", "real", "imag"):
         if hasattr(tensor, name):
             HANDLERS[getattr(tensor, name).__set__] = _set
-    HANDLERS[tensor.device.__get__] = _device  # type: ignore[attr-defined]
-    HANDLERS[tensor.is_cpu.__get__] = _cpu  # type: ignore[attr-defined]
-    HANDLERS[tensor.is_meta.__get__] = _never  # type: ignore[attr-defined]
+    HANDLERS[tensor.device.__get__] = _device
+    HANDLERS[tensor.is_cpu.__get__] = _cpu
+    HANDLERS[tensor.is_meta.__get__] = _never
     HANDLERS[tensor.get_device] = HANDLERS[torch.get_device] = _get_device
     HANDLERS[tensor.item] = _item
     for name in ("__int__", "__float__", "__index__", "__complex__"):
@@ -264,7 +264,7 @@ def _register() -> None:
     HANDLERS[tensor.tolist] = _tolist
     HANDLERS[tensor.numpy] = HANDLERS[tensor.__array__] = _numpy
     HANDLERS[tensor.__deepcopy__] = _copy
-    for function in (torch._C._set_grad_enabled, torch._C._get_tracing_state, torch.is_autocast_enabled):  # noqa: SLF001
+    for function in (torch._C._set_grad_enabled, torch._C._get_tracing_state, torch.is_autocast_enabled):
         HANDLERS[function] = _plain
 
 

@@ -8,8 +8,18 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapelint.records import Argument, CaseReport, Ending, Failure, Frame, ModuleRecord, OpNote, OpRecord, ValueRecord
-from shapelint.records import WarningRecord
+from shapelint.records import (
+    Argument,
+    CaseReport,
+    Ending,
+    Failure,
+    Frame,
+    ModuleRecord,
+    OpNote,
+    OpRecord,
+    ValueRecord,
+    WarningRecord,
+)
 from shapelint.trace import frames
 from shapelint.trace.log import Op, Ref
 from shapelint.trace.run import RunResult
@@ -40,11 +50,9 @@ class Tables:
             return
         for path, module in root.named_modules():
             self._module_of[module] = len(self.modules)
-            own = [*module._parameters.items(), *module._buffers.items()]  # noqa: SLF001
+            own = [*module._parameters.items(), *module._buffers.items()]
             shapes = tuple(
-                (n, tuple(t.shape))
-                for n, t in own
-                if t is not None and not isinstance(t, nn.parameter.UninitializedTensorMixin)
+                (n, tuple(t.shape)) for n, t in own if t is not None and not isinstance(t, nn.UninitializedParameter)
             )
             name = f"{type(module).__module__}.{type(module).__qualname__}"
             self.modules.append(

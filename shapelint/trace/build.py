@@ -31,7 +31,7 @@ _FILL = frozenset(
 class BuildMode(TorchFunctionMode):
     """Keeps constants real and small, and makes the rest cost nothing."""
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:  # noqa: ARG002
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Torch's hook: every function and attribute of torch that is used comes here."""
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
@@ -74,7 +74,7 @@ def _as_meta(tensor: torch.Tensor) -> torch.Tensor:
 
 def _number(name: str, tensor: torch.Tensor) -> Any:
     if name == "__bool__":
-        return invented.decide(sys._getframe(1))  # noqa: SLF001
+        return invented.decide(sys._getframe(1))
     if name == "tolist":
         return torch.zeros(tensor.shape, dtype=tensor.dtype).tolist()
     return 0.5 if tensor.is_floating_point() else 1
@@ -88,9 +88,9 @@ def building() -> Iterator[dict[nn.Module, tuple[frames.Place, ...]]]:
 
     def init(module: nn.Module, *args: Any, **kwargs: Any) -> None:
         plain(module, *args, **kwargs)
-        made[module] = frames.user_stack(sys._getframe(1))  # noqa: SLF001
+        made[module] = frames.user_stack(sys._getframe(1))
 
-    nn.Module.__init__ = init  # type: ignore[method-assign]
+    nn.Module.__init__ = init  # type: ignore[method-assign,assignment]
     try:
         with BuildMode():
             yield made
@@ -102,8 +102,8 @@ def to_meta_parameters(root: nn.Module) -> None:
     """Makes each parameter that is still real a meta parameter: weights are data. Tied ones stay tied."""
     new: dict[int, nn.Parameter] = {}
     for module in root.modules():
-        for name, parameter in module._parameters.items():  # noqa: SLF001
+        for name, parameter in module._parameters.items():
             if parameter is not None and not parameter.is_meta and type(parameter) is nn.Parameter:
                 if id(parameter) not in new:
                     new[id(parameter)] = nn.Parameter(to_meta(parameter.detach()), parameter.requires_grad)
-                module._parameters[name] = new[id(parameter)]  # noqa: SLF001
+                module._parameters[name] = new[id(parameter)]

@@ -81,7 +81,7 @@ def _same(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _count(mode: TraceMode) -> int:
-    return mode.number(sys._getframe(1))  # noqa: SLF001
+    return mode.number(sys._getframe(1))
 
 
 def _nonzero(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -101,7 +101,7 @@ def _where(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
 def _masked_select(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del func
     mask = args[1] if len(args) > 1 else kwargs["mask"]
-    torch.broadcast_shapes(args[0].shape, mask.shape)
+    torch.broadcast_shapes(args[0].shape, mask.shape)  # type: ignore[no-untyped-call]  # torch types it nowhere
     return empty((_count(mode),), args[0].dtype)
 
 
@@ -160,7 +160,7 @@ def _bincount(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[st
 def _one_hot(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del func
     given = {**dict(zip(("tensor", "num_classes"), args)), **kwargs}
-    tensor = given.get("tensor", given.get("input"))
+    tensor: Any = given.get("tensor", given.get("input"))
     if tensor.dtype != torch.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype}.")
     classes = given.get("num_classes", -1)

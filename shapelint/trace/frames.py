@@ -9,6 +9,7 @@ import sysconfig
 import types
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -77,7 +78,7 @@ EDGE: set[types.CodeType] = set()
 """Code objects at which a walk up the stack may stop: what lies beyond them isn't the user's."""
 
 
-def edge(function: types.FunctionType) -> None:
+def edge(function: Any) -> None:
     """Marks ``function`` as the edge to user code: walks up the stack end there."""
     EDGE.add(function.__code__)
 
@@ -112,7 +113,7 @@ def raised_by_user(error: BaseException) -> bool:
 def to_frame(place: Place) -> Frame:
     """The record of a place: lines always, columns from Python 3.11 on."""
     code, index = place
-    path = os.path.abspath(code.co_filename)  # noqa: PTH100  # keeps a symlink as the user wrote it
+    path = os.path.abspath(code.co_filename)  # keeps a symlink as the user wrote it
     name = getattr(code, "co_qualname", code.co_name)
     if sys.version_info >= (3, 11):
         positions = _positions(code)

@@ -128,7 +128,7 @@ def _comparison(name: str, kind: type) -> Any:
     def method(self: Any, other: Any) -> Any:
         if plain(self, other) is NotImplemented:
             return NotImplemented
-        return decide(sys._getframe(1))  # noqa: SLF001
+        return decide(sys._getframe(1))
 
     method.__name__ = name
     return method
@@ -148,7 +148,7 @@ class InventedInt(int):
     __slots__ = ()
 
     def __bool__(self) -> bool:
-        return decide(sys._getframe(1))  # noqa: SLF001
+        return decide(sys._getframe(1))
 
     def __hash__(self) -> int:
         return int.__hash__(self)
@@ -160,7 +160,7 @@ class InventedFloat(float):
     __slots__ = ()
 
     def __bool__(self) -> bool:
-        return decide(sys._getframe(1))  # noqa: SLF001
+        return decide(sys._getframe(1))
 
     def __hash__(self) -> int:
         return float.__hash__(self)

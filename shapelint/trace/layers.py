@@ -34,11 +34,11 @@ def meant(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         return _empty((*first.shape[:-1], layer.out_features), first.dtype)
     if isinstance(layer, (nn.Embedding, nn.EmbeddingBag)):
         return _empty((*first.shape, layer.embedding_dim), layer.weight.dtype)
-    if isinstance(layer, nn.modules.conv._ConvNd):  # noqa: SLF001  # the base class of all convolutions has no public name
+    if isinstance(layer, nn.modules.conv._ConvNd):  # the base class of all convolutions has no public name
         return _convolution(layer, first)
-    if isinstance(layer, nn.modules.loss._Loss):  # noqa: SLF001  # the same
+    if isinstance(layer, nn.modules.loss._Loss):  # the same
         return torch.empty_like(first) if layer.reduction == "none" else _empty((), first.dtype)
-    if isinstance(layer, (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)):  # noqa: SLF001  # the same
+    if isinstance(layer, (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)):  # the same
         return torch.empty_like(first)
     return None
 

@@ -63,7 +63,7 @@ class TraceMode(TorchFunctionMode):
 
     # ----------------------------------------------------------------------------------------------- torch calls
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:  # noqa: ARG002
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         """Torch's hook: every function and attribute of torch that is used comes here."""
         kwargs = kwargs or {}
         handler = access.HANDLERS.get(func)
@@ -425,7 +425,7 @@ class TraceMode(TorchFunctionMode):
             if notes:
                 self.inner_notes += notes
             return
-        stack = frames.user_stack(sys._getframe(2))  # noqa: SLF001
+        stack = frames.user_stack(sys._getframe(2))
         self.record(
             Op(opcode, func, name, self.modules[-1] if self.modules else None, stack, args, kwargs, error=error),
             result,
@@ -517,11 +517,10 @@ class TraceMode(TorchFunctionMode):
 
 _OPCODE = {METHOD: "call_method", GETTER: "call_function", "function": "call_function"}
 _MOVING = frozenset("to cuda cpu type xpu".split())
-_FACTORY: dict[str, tuple[str, ...]] = {
-    name: ("dtype",)
-    for name in "zeros ones full empty eye arange range linspace logspace empty_strided zeros_like hann_window hamming_window "
-    "blackman_window bartlett_window kaiser_window tril_indices triu_indices complex".split()
-}
+_FACTORY: dict[str, tuple[str, ...]] = dict.fromkeys(
+    "zeros ones full empty eye arange range linspace logspace empty_strided zeros_like hann_window hamming_window blackman_window bartlett_window kaiser_window tril_indices triu_indices complex".split(),
+    ("dtype",),
+)
 
 
 def _changes_first(short: str) -> bool:
@@ -529,7 +528,7 @@ def _changes_first(short: str) -> bool:
 
 
 def _wrapped(tensor: torch.Tensor) -> bool:
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))  # noqa: SLF001
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
 
 
 def to_meta(tensor: torch.Tensor) -> torch.Tensor:

@@ -37,7 +37,7 @@ def describe(func: Any) -> tuple[str, str, str]:
     if name in ("__get__", "__set__", "__delete__"):
         attribute = getattr(owner, "__name__", "?")
         return GETTER, f"Tensor.{attribute}" + ("" if name == "__get__" else f".{name}"), attribute
-    if getattr(func, "__objclass__", None) is torch._C.TensorBase or getattr(torch.Tensor, name, None) is func:  # noqa: SLF001
+    if getattr(func, "__objclass__", None) is torch._C.TensorBase or getattr(torch.Tensor, name, None) is func:
         return METHOD, f"Tensor.{name}", name
     module = getattr(func, "__module__", None) or ""
     if module == "torch._C._nn":

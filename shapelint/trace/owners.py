@@ -24,7 +24,7 @@ class Owners:
 
     def _take_in(self, path: str, module: torch.nn.Module) -> None:
         prefix = f"{path}." if path else ""
-        for kind, table in (("param", module._parameters), ("buffer", module._buffers)):  # noqa: SLF001
+        for kind, table in (("param", module._parameters), ("buffer", module._buffers)):
             for name, tensor in table.items():
                 if tensor is not None:
                     self.registered.setdefault(id(tensor), f"{kind}:{prefix}{name}")
@@ -58,6 +58,6 @@ def rebind_buffers(root: torch.nn.Module) -> None:
     """Gives each buffer a new tensor object, as ``model.to(device)`` does: who kept the old one keeps a stale tensor."""
     new: dict[int, torch.Tensor] = {}
     for module in root.modules():
-        for name, buffer in module._buffers.items():  # noqa: SLF001
+        for name, buffer in module._buffers.items():
             if buffer is not None and type(buffer) is torch.Tensor:
-                module._buffers[name] = new.setdefault(id(buffer), buffer.detach())  # noqa: SLF001
+                module._buffers[name] = new.setdefault(id(buffer), buffer.detach())

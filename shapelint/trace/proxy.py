@@ -18,7 +18,7 @@ class UnknownSize(tuple):  # type: ignore[type-arg]  # a torch.Size can't have a
     __slots__ = ()
 
     def __iter__(self) -> Any:
-        wanted = unpacked(sys._getframe(1))  # noqa: SLF001
+        wanted = unpacked(sys._getframe(1))
         return iter([InventedInt(1)] * (4 if wanted is None else wanted))
 
     def __getitem__(self, index: Any) -> Any:
@@ -50,7 +50,7 @@ class MetaTensorProxy(torch.Tensor):
     call, arithmetic and unpacking, and what comes out has no shape either, until `install_meta_tensor` tells it.
     """
 
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]  # noqa: SLF001
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @staticmethod
     def without_shape() -> MetaTensorProxy:
@@ -74,7 +74,7 @@ class MetaTensorProxy(torch.Tensor):
         return found
 
     def __iter__(self) -> Any:
-        wanted = unpacked(sys._getframe(1))  # noqa: SLF001
+        wanted = unpacked(sys._getframe(1))
         if self.meta_tensor is not None:
             return iter(self.meta_tensor)
         return iter([self.__class__.without_shape() for _ in range(1 if wanted is None else wanted)])

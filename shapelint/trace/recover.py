@@ -294,7 +294,7 @@ def _stack(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _split(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del short
     given = _given("tensor sizes dim", args, kwargs)
-    tensor = given.get("tensor", given.get("self"))
+    tensor: Any = given.get("tensor", given.get("self"))
     sizes, dim = given.get("sizes", given.get("split_size_or_sections", given.get("split_size"))), given.get("dim", 0)
     if not isinstance(sizes, (list, tuple)):
         return None

@@ -83,8 +83,8 @@ def _warnings(caught: list[tuple[str, str, tuple[frames.Place, ...]]]) -> Iterat
     """Keeps each Python warning, once a place, with the user's frames that led to it."""
     seen: set[Any] = set()
 
-    def show(message: Any, category: type[Warning], filename: str, lineno: int, *rest: Any) -> None:  # noqa: ARG001
-        stack = frames.user_stack(sys._getframe(1))  # noqa: SLF001
+    def show(message: Any, category: type[Warning], filename: str, lineno: int, *rest: Any) -> None:
+        stack = frames.user_stack(sys._getframe(1))
         key = (category, str(message), stack)
         if key not in seen:
             seen.add(key)
@@ -94,7 +94,7 @@ def _warnings(caught: list[tuple[str, str, tuple[frames.Place, ...]]]) -> Iterat
         warnings.simplefilter("always")
         for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]  # what it is called with is fixed
         yield
 
 
@@ -153,9 +153,9 @@ def _modules(mode: TraceMode, is_leaf: Callable[[nn.Module], bool]) -> Iterator[
 
 def _call_leaf(mode: TraceMode, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of torch's layers: what runs inside is watched and not recorded, the call itself is one node."""
-    stack = frames.user_stack(sys._getframe(2))  # noqa: SLF001
+    stack = frames.user_stack(sys._getframe(2))
     # The tracer's own look at a tensor must not pass the tracer: to it, no tensor is a meta tensor.
-    with torch._C.DisableTorchFunction():  # noqa: SLF001
+    with torch._C.DisableTorchFunction():
         leaves: list[torch.Tensor] = []
         tensors_in((args, kwargs), leaves)
         infos = [mode.info(t) for t in leaves]
@@ -171,7 +171,7 @@ def _call_leaf(mode: TraceMode, module: nn.Module, args: tuple[Any, ...], kwargs
             refused = error
     finally:
         mode.quiet -= 1
-    with torch._C.DisableTorchFunction():  # noqa: SLF001
+    with torch._C.DisableTorchFunction():
         return _leaf_done(mode, module, (args, kwargs), arguments, (leaves, infos), stack, result, refused)
 
 
@@ -205,7 +205,7 @@ def _leaf_done(
         for output in outputs:
             mode.assumed(output, infos, marked=invented_here)
     name = _public(f"{type(module).__module__}.{type(module).__qualname__}")
-    op = Op("call_module", module, name, module, stack, *arguments, error=error, inner=inner)
+    op = Op("call_module", module, name, module, stack, arguments[0], arguments[1], error=error, inner=inner)
     mode.record(op, result, outputs, notes, ready=True)
     return result
 
@@ -239,7 +239,7 @@ def _functions(mode: TraceMode) -> Iterator[None]:
         after: list[torch.Tensor] = []
         tensors_in(returned[-1] if returned else None, before)
         tensors_in(result, after)
-        with torch._C.DisableTorchFunction():  # noqa: SLF001
+        with torch._C.DisableTorchFunction():
             for old, new in zip(before, after):
                 if old is not new:
                     mode.same(old, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import os
@@ -136,9 +137,9 @@ def _run(
             kwargs,
             owners,
             batch=batch,
-            sizes=lambda p=pool: next(p, 3),
+            sizes=functools.partial(next, pool, 3),
             inputs=names,
-            flips=flips,  # type: ignore[misc]
+            flips=flips,
         )
         if result.outcome.error is None or not result.asked or result.asked[-1] in flips:
             break

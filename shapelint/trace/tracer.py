@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx
 
-from shapelint.trace import graph, owners
+from shapelint.trace import owners
+from shapelint.trace.graph import build, input_tensors, state_kept
 from shapelint.trace.proxy import MetaTensorProxy
 from shapelint.trace.run import RunResult, run
 
@@ -32,7 +33,7 @@ class MetaTensorTracer(fx.Tracer):
 
     result: RunResult
 
-    def trace(  # type: ignore[override]  # fx hands proxies; here the metas come with the call
+    def trace(
         self,
         root: torch.nn.Module | Callable[..., Any],
         concrete_args: dict[str, Any] | None = None,
@@ -50,6 +51,7 @@ class MetaTensorTracer(fx.Tracer):
             TypeError: the inputs don't fit the signature of ``forward``.
             Exception: whatever ``forward`` itself raises for these inputs, such as its own RuntimeError for a rank it rejects;
                 or, where an operation refuses its operands, what torch raised there.
+
         """
         self.root = root if isinstance(root, torch.nn.Module) else torch.nn.Module()
         function = root.forward if isinstance(root, torch.nn.Module) else root
@@ -57,10 +59,10 @@ class MetaTensorTracer(fx.Tracer):
         args = _bind(signature, concrete_args or {}, concrete_metas)
         tensors: list[tuple[str, torch.Tensor]] = []
         for name, value in args.items():
-            tensors += graph.input_tensors(name, value)
+            tensors += input_tensors(name, value)
         bound = signature.bind_partial()
         bound.arguments.update(args)
-        with graph.state_kept(self.root):
+        with state_kept(self.root):
             held = owners.Owners(self.root)
             self.result = run(root, bound.args, bound.kwargs, held, is_leaf=self._leaf, inputs=tensors)
         if self.result.outcome.error is not None:
@@ -68,7 +70,7 @@ class MetaTensorTracer(fx.Tracer):
         failed = next((op.error for op in self.result.log.ops if op.error is not None), None)
         if failed is not None:
             raise failed
-        self.graph = graph.build(self.result, self.root, args, concrete_args or {}, held)
+        self.graph = build(self.result, self.root, args, concrete_args or {}, held)
         return self.graph
 
     def _leaf(self, module: torch.nn.Module) -> bool:

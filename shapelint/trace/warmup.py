@@ -33,7 +33,7 @@ def import_torch() -> None:
         _ease_compile()
         torch: Any = importlib.import_module("torch")
         if "torch._compile" in sys.modules:
-            torch._compile = sys.modules["torch._compile"]  # noqa: SLF001  # as the import system would have set it
+            torch._compile = sys.modules["torch._compile"]  # as the import system would have set it
         torch.set_num_threads(1)
         x = torch.empty(2, 3, device="meta")
         torch.nn.functional.linear(x, torch.empty(5, 3, device="meta"), torch.empty(5, device="meta"))
@@ -66,7 +66,7 @@ def _ease_compile() -> None:
     spec.loader.exec_module(module)
     if not hasattr(module, "_disable_dynamo"):
         return
-    module._disable_dynamo = _lazy_disable(module._disable_dynamo)  # noqa: SLF001  # it has no public name
+    module._disable_dynamo = _lazy_disable(module._disable_dynamo)  # it has no public name
     sys.modules["torch._compile"] = module
 
 
