@@ -70,6 +70,6 @@ def _read(path: str) -> Rule:
             facts.setdefault(key, value.strip().strip("`"))
     missing = {"id", "severity", "summary", "message"} - facts.keys()
     if missing:
-        raise ValueError(f"{path}: the page has no line '- {sorted(missing)[0]}: …'")
+        raise ValueError(f"{path}: the page has no line '- {min(missing)}: …'")
     name = Path(path).stem
     return Rule(facts["id"], name, Severity(facts["severity"]), facts["summary"], facts["message"], text, path)

@@ -12,7 +12,7 @@ _SHIFTS = 16
 
 @cache
 def expression(sizes: tuple[int, ...], assignments: tuple[Sizes, ...]) -> str:
-    """An expression in the names that gives ``sizes[i]`` under ``assignments[i]``, for each i; ``?`` where none is found."""
+    """An expression in the names that gives ``sizes[i]`` under ``assignments[i]``; ``?`` where none is found."""
     if len(set(sizes)) == 1:
         return str(sizes[0])
     names = [name for name, _ in assignments[0]]

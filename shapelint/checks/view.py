@@ -68,8 +68,7 @@ class View:
             made = self.report.modules[op.module].made
             if made:
                 found.append(Related(self.place(made), "made here"))
-        for index in reversed(op.stack[:-1]):
-            found.append(Related(self.place((index,)), "called from here"))
+        found += [Related(self.place((index,)), "called from here") for index in reversed(op.stack[:-1])]
         return tuple(found)
 
     def layer(self, op: OpRecord) -> str:

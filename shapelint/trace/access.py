@@ -222,7 +222,7 @@ def _copy(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         else torch.nn.Parameter(tensor.detach().clone(), tensor.requires_grad)
     )
     new = mode.info(made)
-    new.constant, new.twin, new.pinned, new.batch = info.constant, info.twin, info.pinned, info.batch
+    new.constant, new.twin, new.pinned = info.constant, info.twin, info.pinned
     memo[id(tensor)] = made
     del func
     return made
@@ -251,8 +251,9 @@ def _register() -> None:
         if hasattr(tensor, name):
             HANDLERS[getattr(tensor, name).__set__] = _set
     HANDLERS[tensor.device.__get__] = _device
-    HANDLERS[tensor.is_cpu.__get__] = _cpu
-    HANDLERS[tensor.is_meta.__get__] = _never
+    attributes: Any = tensor
+    HANDLERS[attributes.is_cpu.__get__] = _cpu
+    HANDLERS[attributes.is_meta.__get__] = _never
     HANDLERS[tensor.get_device] = HANDLERS[torch.get_device] = _get_device
     HANDLERS[tensor.item] = _item
     for name in ("__int__", "__float__", "__index__", "__complex__"):

@@ -129,9 +129,8 @@ class _Merger:
             return known
         logs = [run.log for run in self.runs]
         shapes = tuple(logs[r].values[i].shape if i >= 0 else None for r, i in enumerate(indices))
-        batch = tuple(logs[r].values[i].batch if i >= 0 else None for r, i in enumerate(indices))
         value = logs[first].values[indices[first]]
-        self.values.append(ValueRecord(shapes, value.dtype, value.source, producer, batch, value.pinned))
+        self.values.append(ValueRecord(shapes, value.dtype, value.source, producer, (), value.pinned))
         for r, i in enumerate(indices):
             if i >= 0:
                 self.value_of[r][i] = len(self.values) - 1
@@ -156,7 +155,7 @@ class _Merger:
             return Argument("list", items=tuple(self._argument(part) for part in parts), literal="slice")
         if first is None or isinstance(first, (bool, str)) or type(first) in (int, float):
             same = all(t == first for t in trees if t is not None)
-            return Argument("literal", literal=first if same else [t for t in trees])
+            return Argument("literal", literal=first if same else list(trees))
         if isinstance(first, (int, float)):
             return Argument("literal", literal=float(first) if isinstance(first, float) else int(first))
         return Argument("other", literal=str(first) if isinstance(first, torch.dtype) else type(first).__name__)

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from shapelint.records import BatchPlace
 from shapelint.trace.frames import Place
 
 KEY = "_shapelint_info"
@@ -27,7 +26,7 @@ class Info:
     ``pinned``: the device it is fixed to whatever ``model.to(device)`` says. ``device``: the device it says it is on.
     """
 
-    __slots__ = ("batch", "constant", "device", "invented", "other", "pinned", "run", "twin", "unknown", "value")
+    __slots__ = ("constant", "device", "invented", "other", "pinned", "run", "twin", "unknown", "value")
 
     def __init__(self, run: object, value: int) -> None:
         self.run = run
@@ -39,7 +38,6 @@ class Info:
         self.unknown = False
         self.pinned = ""
         self.device: torch.device | None = None
-        self.batch: BatchPlace | None = None
 
 
 @dataclass(slots=True)
@@ -51,7 +49,6 @@ class Value:
     source: str
     producer: int
     tensor: torch.Tensor | None = None
-    batch: BatchPlace | None = None
     pinned: str = ""
 
 

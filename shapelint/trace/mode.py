@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from shapelint.trace import access, batchaxis, emulate, frames, invented, owncheck, precision, recover
+from shapelint.trace import access, emulate, frames, invented, owncheck, precision, recover
 from shapelint.trace.devices import DATA_DEVICE, place, without_device
 from shapelint.trace.log import KEY, Info, Log, Op, Ref, map_tensors, tensors_in
 from shapelint.trace.names import GETTER, METHOD, describe
@@ -48,11 +48,10 @@ MIXED_DEVICES = frozenset(
 class TraceMode(TorchFunctionMode):
     """Records what torch is asked for while it is active, in ``log``."""
 
-    def __init__(self, owners: Owners, batch: int = 0, sizes: Callable[[], int] | None = None) -> None:
+    def __init__(self, owners: Owners, sizes: Callable[[], int] | None = None) -> None:
         super().__init__()
         self.log = Log()
         self.owners = owners
-        self.batch = batch
         self.fresh = sizes or (lambda: 3)
         self.quiet = 0
         self.modules: list[Any] = []
@@ -162,7 +161,7 @@ class TraceMode(TorchFunctionMode):
         leaves: list[torch.Tensor],
         infos: list[Info],
     ) -> Any:
-        _, name, short = what
+        short = what[2]
         constant, unknown, twins = short not in RANDOM, False, False
         for info in infos:
             constant = constant and info.constant
@@ -240,7 +239,6 @@ class TraceMode(TorchFunctionMode):
             )
         if changed:
             self._changed(leaves[0], infos, constant=constant, marked=marked)
-        places = batchaxis.follow(short, args, kwargs, leaves, infos, outputs, self.batch)
         old = infos[0]
         for index, output in enumerate(outputs):
             info = self._new(output)
@@ -252,7 +250,6 @@ class TraceMode(TorchFunctionMode):
                 info.pinned = "cuda" if short == "cuda" else ""
             if index < len(others):
                 info.other = others[index]
-            info.batch = places[index] if index < len(places) else None
             if old.twin is not None and output is leaves[0]:
                 info.twin = old.twin
         self._record(_OPCODE[kind], func, name, args, kwargs, result, outputs, notes=[note] if note else [])
@@ -328,12 +325,10 @@ class TraceMode(TorchFunctionMode):
             self._changed(args[0], infos, constant=False, marked=marked)
             result = args[0] if short != "__setitem__" else None
         tensors_in(result, outputs)
-        places = batchaxis.assume(leaves, infos, outputs, self.batch)
         for index, output in enumerate(outputs):
             info = self._new(output)
             info.invented = marked
             info.other = others[index] if index < len(others) and not changed else None
-            info.batch = places[index]
         if not marked and not excused:
             self._note_error(name, error)
         self._record(
@@ -446,7 +441,7 @@ class TraceMode(TorchFunctionMode):
             shape = None if info.unknown else tuple(output.shape)
             info.value = self.log.add_value(output, shape, str(output.dtype)[6:], "op", number)
             value = self.log.values[info.value]
-            value.batch, value.pinned = info.batch, info.pinned
+            value.pinned = info.pinned
             made.append(info.value)
         op.outputs = tuple(made)
         op.result = map_tensors(result, self.ref) if made else None
@@ -475,13 +470,11 @@ class TraceMode(TorchFunctionMode):
         info.unknown = info.invented = True
         return value
 
-    def assumed(self, tensor: torch.Tensor, infos: list[Info], *, marked: bool) -> None:
+    def assumed(self, tensor: torch.Tensor, *, marked: bool) -> None:
         """Marks ``tensor`` as the assumed result of a layer that refused its input."""
         info = self.info(tensor)
         info.invented = info.invented or marked
         info.pinned = ""
-        if not info.unknown:
-            info.batch = batchaxis.assume([], infos, [tensor], self.batch)[0]
 
     # -------------------------------------------------------------------------------------------------- invented
 

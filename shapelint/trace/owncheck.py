@@ -118,7 +118,7 @@ def _index(input: Any = None, dim: Any = None, index: Any = None, *rest: Any, **
 def _index_long(input: Any = None, dim: Any = None, index: Any = None, *rest: Any, **kwargs: Any) -> None:  # noqa: A002
     del input, dim, rest
     index = index if index is not None else kwargs.get("index")
-    if isinstance(index, torch.Tensor) and index.dtype != torch.int64 and index.dtype != torch.int32:
+    if isinstance(index, torch.Tensor) and index.dtype not in (torch.int64, torch.int32):
         raise RuntimeError("gather(): Expected dtype int64 for index")
 
 

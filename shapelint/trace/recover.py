@@ -96,7 +96,7 @@ def _linear(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _matmul(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     a, b = [t for t in (*args, *kwargs.values()) if isinstance(t, torch.Tensor)][:2]
-    if short in ("__rmatmul__",):
+    if short == "__rmatmul__":
         a, b = b, a
     if short == "mv" or b.dim() == 1:
         return _empty(a.shape[:-1], a.dtype)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapelint.trace import batchaxis, frames, invented, layers, owncheck
+from shapelint.trace import frames, invented, layers, owncheck
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.log import Log, Op, map_tensors, tensors_in
 from shapelint.trace.mode import TraceMode
@@ -42,19 +42,16 @@ def run(
     owners: Owners,
     *,
     is_leaf: Callable[[nn.Module], bool] | None = None,
-    batch: int = 0,
     sizes: Callable[[], int] | None = None,
     flips: frozenset[invented.Site] = frozenset(),
     inputs: list[tuple[str, torch.Tensor]] | None = None,
 ) -> RunResult:
     """Calls ``function`` with every torch call recorded. What it raises is in the result's ``outcome``, never raised."""
-    mode = TraceMode(owners, batch=batch, sizes=sizes)
+    mode = TraceMode(owners, sizes=sizes)
     caught: list[tuple[str, str, tuple[frames.Place, ...]]] = []
     for name, tensor in inputs or []:
         info = mode.info(tensor)
-        info.batch = batchaxis.of_input(tensor, batch)
         mode.log.values[info.value].source = f"input:{name}"
-        mode.log.values[info.value].batch = info.batch
         mode.log.inputs.append((name, info.value))
     with invented.path(flips) as decisions, _warnings(caught), _modules(mode, is_leaf or leaf), _functions(mode), mode:
         outcome = call_user(function, args, kwargs)
@@ -203,7 +200,7 @@ def _leaf_done(
     tensors_in(result, outputs)
     if refused is not None:
         for output in outputs:
-            mode.assumed(output, infos, marked=invented_here)
+            mode.assumed(output, marked=invented_here)
     name = _public(f"{type(module).__module__}.{type(module).__qualname__}")
     op = Op("call_module", module, name, module, stack, arguments[0], arguments[1], error=error, inner=inner)
     mode.record(op, result, outputs, notes, ready=True)

@@ -109,8 +109,7 @@ def _case(target: TraceTarget, tables: Tables, model: Any, number: int, mode: st
             names = [found for name, value in bound.arguments.items() for found in input_tensors(name, value)]
         else:
             names = input_tensors("", [*args, *kwargs.values()])
-        batch = next((one[name] for name in one if name in target.batch), 0)
-        runs.append(_run(function, args, kwargs, owners, batch, taken, names))
+        runs.append(_run(function, args, kwargs, owners, taken, names))
     return merge(tables, number, mode, "", sizes, len(sizes), runs, ())
 
 
@@ -123,7 +122,6 @@ def _run(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     owners: Owners,
-    batch: int,
     taken: set[int],
     names: list[tuple[str, torch.Tensor]],
 ) -> run.RunResult:
@@ -136,7 +134,6 @@ def _run(
             args,
             kwargs,
             owners,
-            batch=batch,
             sizes=functools.partial(next, pool, 3),
             inputs=names,
             flips=flips,

@@ -1,0 +1,84 @@
+"""The gate of the rules: every page has its facts, its sections and its examples."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shapelint import rules as module
+from shapelint.findings import Severity
+from shapelint.rules import Rule, RuleError, find_rule, load_rules
+
+IDS = [
+    *(f"SL{n:03}" for n in range(1, 7)),
+    *(f"SL{n}" for n in range(101, 113)),
+    "SL199",
+    *(f"SL{n}" for n in (201, 202, 203, 301, 302)),
+    *(f"SL{n}" for n in range(401, 413)),
+    "SL901",
+]
+SECTIONS = ["What it does", "Why is this bad", "When it is silent", "How to fix", "Bad", "Good"]
+EACH = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
+
+
+def sections(rule: Rule) -> dict[str, str]:
+    parts = re.split(r"^## (.+)$", rule.text, flags=re.MULTILINE)[1:]
+    return {title.strip(): body.strip() for title, body in zip(parts[::2], parts[1::2])}
+
+
+def test_every_id_has_one_page_in_order() -> None:
+    assert [rule.id for rule in load_rules()] == IDS
+
+
+def test_names_are_unique_and_kebab_case() -> None:
+    names = [rule.name for rule in load_rules()]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not re.fullmatch(r"[a-z]+(-[a-z]+)*", name)] == []
+
+
+@EACH
+def test_a_page_has_every_section_with_text(rule: Rule) -> None:
+    found = sections(rule)
+    assert [title for title in SECTIONS if not found.get(title)] == []
+
+
+@EACH
+def test_only_bad_examples_are_marked_and_with_their_own_rule(rule: Rule) -> None:
+    found = sections(rule)
+    assert set(re.findall(r"# expect: ([\w-]+)", found["Bad"])) <= {rule.name}
+    assert "# expect:" not in found["Good"]
+
+
+@EACH
+def test_a_page_has_two_examples_of_each_kind(rule: Rule) -> None:
+    found = sections(rule)
+    assert [title for title in ("Bad", "Good") if found[title].count("```") < 4] == []
+
+
+def test_a_message_is_filled_with_its_facts() -> None:
+    assert find_rule("SL101").format(message="3 is not 4") == "3 is not 4"
+    with pytest.raises(KeyError):
+        find_rule("SL101").format()
+    assert "NONE" in find_rule("unused-suppression").format(comment="COMMENT", reason="NONE")
+    assert "ERR" in find_rule("syntax-error").format(error="ERR")
+
+
+def test_a_rule_is_found_by_id_and_by_name() -> None:
+    assert find_rule("SL104") is find_rule("sl104") is find_rule("cat-shapes")
+    assert find_rule("SL203").severity is Severity.NOTE
+
+
+def test_an_unknown_rule_gets_a_suggestion() -> None:
+    with pytest.raises(RuleError, match="did you mean matmul-dims"):
+        find_rule("matmul-dim")
+
+
+def test_the_packaged_pages_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "shapelint"
+    package.mkdir()
+    monkeypatch.setattr(module, "__file__", str(package / "rules.py"))
+    assert module.rules_dir() == tmp_path / "rules"
+    (package / "_rules").mkdir()
+    assert module.rules_dir() == package / "_rules"
