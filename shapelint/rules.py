@@ -57,8 +57,10 @@ def find_rule(text: str) -> Rule:
     if found is not None:
         return found
     close = difflib.get_close_matches(text.lower(), [key.lower() for key in known], n=1)
-    suggestion = f"; did you mean {close[0].upper() if close[0].startswith('sl') else close[0]}?" if close else ""
-    raise RuleError(f"there is no rule {text!r}{suggestion} `shapelint rules` lists them all")
+    if not close:
+        raise RuleError(f"there is no rule {text!r}; `shapelint rules` lists them all")
+    meant = close[0].upper() if close[0].startswith("sl") and close[0].upper() in known else close[0]
+    raise RuleError(f'there is no rule {text!r}; did you mean "{meant}"? `shapelint rules` lists them all')
 
 
 def _read(path: str) -> Rule:
@@ -67,7 +69,7 @@ def _read(path: str) -> Rule:
     for line in text.splitlines():
         key, colon, value = line.removeprefix("- ").partition(": ")
         if line.startswith("- ") and colon and key in ("id", "severity", "summary", "message"):
-            facts.setdefault(key, value.strip().strip("`"))
+            facts.setdefault(key, value.strip().removeprefix("`").removesuffix("`"))
     missing = {"id", "severity", "summary", "message"} - facts.keys()
     if missing:
         raise ValueError(f"{path}: the page has no line '- {min(missing)}: …'")

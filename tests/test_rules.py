@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from shapelint import rules as module
 from shapelint.findings import Severity
 from shapelint.rules import Rule, RuleError, find_rule, load_rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 IDS = [
     *(f"SL{n:03}" for n in range(1, 7)),
@@ -19,7 +22,7 @@ IDS = [
     *(f"SL{n}" for n in range(401, 413)),
     "SL901",
 ]
-SECTIONS = ["What it does", "Why is this bad", "When it is silent", "How to fix", "Bad", "Good"]
+SECTIONS = ["What it says", "What to do"]
 EACH = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
 
 
@@ -45,24 +48,20 @@ def test_a_page_has_every_section_with_text(rule: Rule) -> None:
 
 
 @EACH
-def test_only_bad_examples_are_marked_and_with_their_own_rule(rule: Rule) -> None:
+def test_examples_come_in_pairs_and_only_bad_ones_are_marked(rule: Rule) -> None:
     found = sections(rule)
-    assert set(re.findall(r"# expect: ([\w-]+)", found["Bad"])) <= {rule.name}
-    assert "# expect:" not in found["Good"]
-
-
-@EACH
-def test_a_page_has_two_examples_of_each_kind(rule: Rule) -> None:
-    found = sections(rule)
-    assert [title for title in ("Bad", "Good") if found[title].count("```") < 4] == []
+    assert ("Bad" in found) == ("Good" in found)
+    if "Bad" in found:
+        assert set(re.findall(r"# expect: ([\w-]+)", found["Bad"])) == {rule.name}
+        assert "# expect:" not in found["Good"]
 
 
 def test_a_message_is_filled_with_its_facts() -> None:
     assert find_rule("SL101").format(message="3 is not 4") == "3 is not 4"
     with pytest.raises(KeyError):
         find_rule("SL101").format()
-    assert "NONE" in find_rule("unused-suppression").format(comment="COMMENT", reason="NONE")
-    assert "ERR" in find_rule("syntax-error").format(error="ERR")
+    assert find_rule("unused-suppression").format(comment="C", reason="R") == "`C` silences nothing: R"
+    assert find_rule("syntax-error").format(error="E") == "E"
 
 
 def test_a_rule_is_found_by_id_and_by_name() -> None:
@@ -71,7 +70,7 @@ def test_a_rule_is_found_by_id_and_by_name() -> None:
 
 
 def test_an_unknown_rule_gets_a_suggestion() -> None:
-    with pytest.raises(RuleError, match="did you mean matmul-dims"):
+    with pytest.raises(RuleError, match='did you mean "matmul-dims"'):
         find_rule("matmul-dim")
 
 
