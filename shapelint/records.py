@@ -7,6 +7,8 @@ other by index.
 
 from __future__ import annotations
 
+import ast
+import operator
 import types
 import typing
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -286,6 +288,31 @@ class TraceReport:
     environment: tuple[tuple[str, str | None], ...] = ()
     seconds: float = 0.0
     versions: tuple[tuple[str, str], ...] = field(default=())
+
+
+# ------------------------------------------------------------------------------------------------------- sizes
+
+_OPERATORS: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+def size(dim: int | str, sizes: dict[str, int]) -> int:
+    """The number that a dim stands for. Raises KeyError for a name without a size, ValueError for anything but arithmetic."""
+    return dim if isinstance(dim, int) else _evaluate(ast.parse(dim, mode="eval").body, sizes)
+
+
+def _evaluate(node: ast.expr, sizes: dict[str, int]) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.Name):
+        return sizes[node.id]
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return int(_OPERATORS[type(node.op)](_evaluate(node.left, sizes), _evaluate(node.right, sizes)))
+    raise ValueError(f"not a size: {ast.unparse(node)}")
 
 
 # ------------------------------------------------------------------------------------------------------ codec

@@ -34,7 +34,7 @@ class Net(nn.Module):
         return self.fc(x)
 """
 FAULTY = CLEAN.replace("nn.Linear(8, 4)", "nn.Linear(9, 4)")
-FAULT_LINE = 11
+FAULT_LINE = 10
 
 
 def lay(root: Path, files: dict[str, str]) -> Path:

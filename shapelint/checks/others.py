@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shapelint.checks.classify import rule_of
 from shapelint.checks.view import View, sized, values_of
+from shapelint.records import size
 from shapelint.source.branches import rank_check_at
 
 if TYPE_CHECKING:
@@ -137,11 +138,29 @@ def outputs_differ(view: View, case: CaseReport, outputs: tuple[TensorSpec, ...]
         return
     for spec, (path, value) in zip(outputs, case.outputs):
         record = case.values[value]
-        shapes = [shape for shape in record.shapes if shape is not None]
-        if record.dtype != spec.dtype or any(len(shape) != len(spec.dims) for shape in shapes):
+        if record.dtype != spec.dtype or not all(
+            _fits(spec, shape, dict(case.assignments[run]))
+            for run, shape in enumerate(record.shapes)
+            if shape is not None
+        ):
             yield view.finding(
                 "output-mismatch",
                 f"Output {path or '0'} is {record.dtype}{view.shape(case, value)}, declared is "
                 f"{spec.dtype}[{', '.join(map(str, spec.dims))}].",
                 view.definition(),
             )
+
+
+def _fits(spec: TensorSpec, shape: tuple[int, ...], sizes: dict[str, int]) -> bool:
+    """Whether a shape is the declared one under these sizes; ``?`` is any size, and so is a name without one."""
+    if len(shape) != len(spec.dims):
+        return False
+    for dim, got in zip(spec.dims, shape):
+        if dim == "?":
+            continue
+        try:
+            if size(dim, sizes) != got:
+                return False
+        except KeyError:
+            continue
+    return True

@@ -31,17 +31,19 @@ class Tables:
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.modules: list[ModuleRecord] = []
-        self._frame_of: dict[frames.Place, int] = {}
+        self._frame_of: dict[tuple[int, int], int] = {}
         self._module_of: dict[nn.Module, int] = {}
 
     def stack(self, places: tuple[frames.Place, ...]) -> tuple[int, ...]:
         """Indices of the frames, outermost first."""
         out = []
         for place in places:
-            if place not in self._frame_of:
-                self._frame_of[place] = len(self.frames)
+            # By identity: code objects of the same text in two files are equal.
+            key = (id(place[0]), place[1])
+            if key not in self._frame_of:
+                self._frame_of[key] = len(self.frames)
                 self.frames.append(frames.to_frame(place))
-            out.append(self._frame_of[place])
+            out.append(self._frame_of[key])
         return tuple(out)
 
     def add_modules(self, root: Any, made: dict[nn.Module, tuple[frames.Place, ...]]) -> None:

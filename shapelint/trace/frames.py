@@ -29,7 +29,7 @@ HIDDEN, PACKAGE, PROJECT = 0, 1, 2
 
 
 @cache
-def _rank(filename: str) -> int:
+def rank_of_file(filename: str) -> int:
     """`HIDDEN` for torch, the standard library and shapelint, `PACKAGE` for installed code, `PROJECT` for the rest."""
     if filename.startswith("<") or not filename:
         return HIDDEN
@@ -41,14 +41,17 @@ def _rank(filename: str) -> int:
     return HIDDEN if path.startswith(_LIBRARY) else PROJECT
 
 
-_ranks: dict[types.CodeType, int] = {}
+# By identity: code objects of the same text in two files are equal.
+_ranks: dict[int, int] = {}
+_kept: list[types.CodeType] = []
 
 
 def rank(code: types.CodeType) -> int:
     """The rank of the file that ``code`` is from."""
-    found = _ranks.get(code)
+    found = _ranks.get(id(code))
     if found is None:
-        found = _ranks[code] = _rank(code.co_filename)
+        _kept.append(code)
+        found = _ranks[id(code)] = rank_of_file(code.co_filename)
     return found
 
 
@@ -59,7 +62,7 @@ def user_stack(frame: types.FrameType | None) -> tuple[Place, ...]:
     get = _ranks.get
     while frame is not None:
         code = frame.f_code
-        kind = get(code)
+        kind = get(id(code))
         if kind is None:
             kind = rank(code)
         if kind == PROJECT:

@@ -103,7 +103,8 @@ def _case(target: TraceTarget, tables: Tables, model: Any, number: int, mode: st
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as error:
-                return TargetFailure("inputs", "TypeError", str(error))
+                given = ", ".join(kwargs) or f"{len(args)} positional"
+                return TargetFailure("inputs", "TypeError", f"{error} (given: {given})")
             # As the user would call it: positionally where that is possible.
             args, kwargs = bound.args, bound.kwargs
             names = [found for name, value in bound.arguments.items() for found in input_tensors(name, value)]
