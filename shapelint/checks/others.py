@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from shapelint.checks.classify import rule_of
 from shapelint.checks.view import View, sized, values_of
+from shapelint.findings import Location, Region, Related
 from shapelint.records import size
 from shapelint.source.branches import rank_check_at
 
@@ -37,10 +39,14 @@ def target_failed(view: View) -> Iterator[Finding]:
         rule = "rejected-input"
     if failure.kind == "construction" and "num_groups" in failure.message:
         rule = "channel-count"
+    broken = re.search(r"\((.+):\d+\)$", message) if failure.error == "SyntaxError" else None
+    error = view.sources.load(broken[1]).error if broken else None
+    if broken and error is not None:
+        place = Location(broken[1], Region(error.line, error.column, error.line, error.column + 1))
+        yield view.finding("syntax-error", error.message, place)
+        return
     related = [view.place((index,)) for index in reversed(failure.stack[:-1])]
     said = text.format(target=view.target.target, error=failure.error, message=message)
-    from shapelint.findings import Related  # noqa: PLC0415  # only needed where a target failed
-
     yield view.finding(
         rule, said, view.place(failure.stack), related=tuple(Related(place, "called from here") for place in related)
     )

@@ -236,8 +236,5 @@ def _files(target: TraceTarget) -> tuple[str, ...]:
     """The project's files among the imported modules."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     inside = (os.path.abspath(f) for f in files if f and f.endswith(".py"))
-    return tuple(
-        sorted(
-            {f for f in inside if frames.rank(compile("", f, "exec")) == frames.PROJECT and f.startswith(target.root)}
-        )
-    )
+    root = target.root.rstrip(os.sep) + os.sep
+    return tuple(sorted({f for f in inside if f.startswith(root) and frames.rank_of_file(f) == frames.PROJECT}))
