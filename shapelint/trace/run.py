@@ -219,8 +219,9 @@ def _public(name: str) -> str:
 @contextlib.contextmanager
 def _functions(mode: TraceMode) -> Iterator[None]:
     """While active, what a custom ``autograd.Function`` returns is known as what its ``forward`` returned."""
-    kept = torch.autograd.Function.__dict__.get("apply")
-    plain = torch.autograd.Function.apply
+    owner: Any = torch.autograd.Function
+    kept = owner.__dict__.get("apply")
+    plain = owner.apply
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         returned: list[Any] = []
@@ -242,14 +243,14 @@ def _functions(mode: TraceMode) -> Iterator[None]:
                     mode.same(old, new)
         return result
 
-    torch.autograd.Function.apply = classmethod(apply)
+    owner.apply = classmethod(apply)
     try:
         yield
     finally:
         if kept is None:
-            del torch.autograd.Function.apply
+            del owner.apply
         else:
-            torch.autograd.Function.apply = kept
+            owner.apply = kept
 
 
 def _bound(kept: Any, plain: Any, cls: Any) -> Any:
