@@ -15,7 +15,16 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("index tensor of type", "dtype-mismatch"),
     ("dtype int64 for index", "dtype-mismatch"),
     ("integer tensor", "dtype-mismatch"),
+    ("kernel size", "window-size"),
+    ("more than 1 spatial element", "window-size"),
+    ("output size is too small", "window-size"),
+    ("padding size should be less", "window-size"),
+    ("(unbatched) or", "tensor-rank"),
     ("expected hidden", "module-argument"),
+    ("must be equal to input_size", "module-argument"),
+    ("was expecting embedding dimension", "module-argument"),
+    ("key_padded_mask", "module-argument"),
+    ("key_padding_mask", "module-argument"),
     ("embed_dim", "module-argument"),
     ("expected 2d or 3d", "tensor-rank"),
     ("d input (got", "tensor-rank"),
@@ -46,16 +55,12 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("expanded size", "reshape-numel"),
     ("number of sizes provided", "reshape-numel"),
     ("don't multiply up to the size", "reshape-numel"),
-    ("to have", "channel-count"),
-    ("channel", "channel-count"),
+    ("channels", "channel-count"),
+    ("invalid channel dimensions", "channel-count"),
     ("running_mean", "channel-count"),
     ("running_var", "channel-count"),
     ("normalized_shape", "channel-count"),
     ("num_groups", "channel-count"),
-    ("more than 1 spatial element", "window-size"),
-    ("kernel size", "window-size"),
-    ("output size is too small", "window-size"),
-    ("padding size should be less", "window-size"),
     ("output size", "window-size"),
     ("shape mismatch: indexing tensors", "broadcast-shapes"),
     ("attempting to broadcast", "broadcast-shapes"),
@@ -84,8 +89,6 @@ _CALLS: tuple[tuple[str, str], ...] = (
 def rule_of(name: str, error: str, message: str) -> str:
     """The name of the rule for a call of ``name`` that raised ``error`` with ``message``."""
     text = message.lower()
-    if name in ("conv1d", "conv2d", "conv3d") and "channel" in text and "kernel" not in text.split("given groups")[0]:
-        return "channel-count"
     for words, rule in _WORDS:
         if words in text:
             return rule

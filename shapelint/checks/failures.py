@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 def failed_ops(view: View, case: CaseReport) -> Iterator[Finding]:
     """A finding for each op that raised: an error if it raised in every regular run that reached it, else a warning."""
     for op in case.ops:
-        if op.failures:
+        # An extra probe only asks whether a neighbouring size works: its own failure says nothing.
+        if any(failure.run < case.probes for failure in op.failures):
             yield _finding(view, case, op)
 
 
 def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
-    first = op.failures[0]
+    first = next(failure for failure in op.failures if failure.run < case.probes)
     name = (op.inner or op.target).rsplit(".", 1)[-1]
     rule = rule_of(name, first.error, first.message)
     runs = tuple(failure.run for failure in op.failures)
@@ -36,9 +37,7 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
     shapes = " and ".join(view.shape(case, value, runs) for value in values_of(op)[:3])
     said = first.message.split("\n")[0].rstrip(". ")
     message = f"{view.layer(op)} gets {shapes}: {said}." if shapes else f"{view.layer(op)}: {said}."
-    notes = [f"fails for {sized(case, runs[0])}"] if case.assignments[runs[0]] else []
-    if working:
-        notes.append(f"works for {sized(case, working[0])}")
+    notes = [f"fails for {sized(case, first.run)}", f"works for {sized(case, working[0])}"] if working else []
     short = op.target.rsplit(".", 1)[-1]
     return view.finding(
         rule,

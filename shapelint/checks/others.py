@@ -33,7 +33,7 @@ def target_failed(view: View) -> Iterator[Finding]:
     failure = view.report.failure
     if failure is None:
         return
-    rule, text = _FAILED[failure.kind]
+    rule, text = _FAILED.get(failure.kind, ("trace-crashed", "{target} could not be traced: {error}: {message}."))
     message = failure.message.split("\n")[0].rstrip(". ")
     if failure.kind == "construction" and failure.error == "AssertionError":
         rule = "rejected-input"
@@ -58,7 +58,7 @@ def ended(view: View, case: CaseReport) -> Iterator[Finding]:
     whole = [run for run in range(case.probes) if run not in stopped]
     seen: set[tuple[int, ...]] = set()
     for ending in case.endings:
-        if ending.stack in seen:
+        if ending.run >= case.probes or ending.stack in seen:
             continue
         seen.add(ending.stack)
         place = view.place(ending.stack)
@@ -89,13 +89,19 @@ def warned(view: View, case: CaseReport) -> Iterator[Finding]:
     """SL302, and SL403 for a loss that warns of its target's size."""
     for warning in case.warnings:
         rule = "outer-broadcast" if "target size" in warning.message.lower() else "emitted-warning"
-        yield view.finding(
-            rule, f"{warning.category}: {warning.message.strip().splitlines()[0]}", view.place(warning.stack)
-        )
+        yield view.finding(rule, f"{warning.category}: {_first_line(warning.message)}", view.place(warning.stack))
 
 
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "(no message)")
+
+
+# In place, a vector and a column don't broadcast: torch refuses.
 _PAIRWISE = frozenset(
-    ["add", "sub", "mul", "div", "rsub", "pow", "gt", "lt", "ge", "le", "eq", "ne", "maximum", "minimum"]
+    (
+        *("add", "sub", "mul", "div", "rsub", "pow", "true_divide", "__rsub__", "__rtruediv__", "__rpow__"),
+        *("gt", "lt", "ge", "le", "eq", "ne", "maximum", "minimum"),
+    )
 )
 
 

@@ -38,13 +38,13 @@ def _of_one(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
     shifts = {s - v for s, v in zip(sizes, values)}
     if len(shifts) == 1 and abs(shift := shifts.pop()) <= _SHIFTS:
         return f"{name}{shift:+d}"
-    ratios = {s / v for s, v in zip(sizes, values) if v}
+    ratios = {s / v for s, v in zip(sizes, values)} if all(values) else set()
     if len(ratios) == 1 and (ratio := ratios.pop()) == int(ratio):
         return f"{int(ratio)}*{name}"
     if len(set(values)) < 3:  # noqa: PLR2004  # two points fit too many lines
         return ""
     for factor in range(2, _FACTORS):
-        for shift in range(-_SHIFTS, factor + _SHIFTS):
+        for shift in sorted(range(-_SHIFTS, factor + _SHIFTS), key=abs):
             if all((v + shift) // factor == s for v, s in zip(values, sizes)):
                 return f"{name}//{factor}" if shift == 0 else f"({name}{shift:+d})//{factor}"
     return ""
