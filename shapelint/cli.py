@@ -240,7 +240,8 @@ def _write(text: str, path: str | None = None, *, color: bool = False) -> None:
     reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
     if reconfigure:
         reconfigure(errors="backslashreplace")
-    click.echo(text, nl=False, color=color)
+    # Named, because click puts a UTF-8 stream in the place of one that only knows ASCII.
+    click.echo(text, file=sys.stdout, nl=False, color=color)
 
 
 class _Progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib import resources
@@ -205,6 +206,15 @@ def test_every_file_is_in_exactly_one_shard(project: Path) -> None:
     paths = [[finding["path"] for finding in part["findings"]] for part in parts]
     assert sorted(path for part in paths for path in part) == [f"{name}.py" for name in "abcdefgh"]
     assert max(len(part) for part in paths) < 8
+
+
+def test_a_terminal_that_knows_only_ascii_gets_escapes(project: Path) -> None:
+    lay(project, {"größe.py": "x = (\n"})
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    args = [sys.executable, "-m", "shapelint", "check", "--output-format", "concise"]
+    done = subprocess.run(args, capture_output=True, env=env, check=False)
+    assert done.returncode == 1
+    assert done.stdout.startswith(rb"gr\xf6\xdfe.py:1:5: SL006")
 
 
 def test_the_runner_of_these_tests_sees_what_a_process_does(project: Path) -> None:

@@ -98,9 +98,9 @@ class TraceMode(TorchFunctionMode):
         elif not tensor.is_meta:
             trained = isinstance(tensor, torch.nn.Parameter)
             info.constant = not trained
-            if owner is None and not trained and tensor.dim() and not _wrapped(tensor):
+            if not owner and not trained and tensor.dim() and not _wrapped(tensor):
                 info.pinned = "cpu"
-        elif owner is None and self.owners.is_plain(tensor) and tensor.dim():
+        elif not owner and self.owners.is_plain(tensor) and tensor.dim():
             info.pinned = "cpu"
         self.log.values[info.value].pinned = info.pinned
         tensor.__dict__[KEY] = info
