@@ -93,3 +93,28 @@ def test_a_value_of_unknown_shape_flows_until_it_is_told() -> None:
     assert tuple(value.meta_tensor.shape) == (2, 3)
     with pytest.raises(TypeError, match="meta device"):
         value.install_meta_tensor(torch.empty(2))
+
+
+class Unknown(nn.Module):
+    """Its first call has no rule for its shape; a thing with fields, items and sizes comes out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(3, 4)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        found = torch.histogram(x, bins=5)
+        y = self.fc(found.hist.view(-1, 3)) + 1
+        a, b = torch.cat([y, y]).chunk(2)
+        rows, columns = a.shape
+        return b.reshape(columns, rows).sum(), x * 2
+
+
+def test_what_follows_from_a_value_of_unknown_shape_is_no_failure() -> None:
+    tracer = MetaTensorTracer()
+    with pytest.raises(RuntimeError, match="doesn't see"):
+        tracer.trace(Unknown(), concrete_metas=[torch.empty(2, 8, device="meta")])
+    assert tracer.result.outcome.error is None
+    assert [op.error for op in tracer.result.log.ops if op.error is not None] == []
+    known = tracer.result.log.values[tracer.result.outputs[1][1]]
+    assert known.shape == (2, 8)

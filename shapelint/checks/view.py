@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,9 +31,25 @@ class View:
         return SourceMap(self.sources).locate(self.report.frames[stack[-1]], hint)
 
     def definition(self) -> Location:
-        """Where the target's class or function is defined; the top of the project where that isn't known."""
-        line = max(self.report.line, 1)
-        return Location(self.report.path or self.target.root, Region(line, 1, line, 1))
+        """Where the target's class or function is defined: as the trace saw it, else as the source says."""
+        if self.report.path:
+            line = max(self.report.line, 1)
+            return SourceMap(self.sources).whole_line(self.report.path, line)
+        module, _, attribute = self.target.target.partition(":")
+        path = self._file_of(module)
+        tree = self.sources.load(path).tree if path else None
+        for node in tree.body if tree is not None else ():
+            if getattr(node, "name", "") == attribute.partition(".")[0]:
+                return SourceMap(self.sources).whole_line(path, node.lineno)
+        return Location(path or self.target.root, Region(1, 1, 1, 1))
+
+    def _file_of(self, module: str) -> str:
+        parts = module.split(".")
+        for folder in self.target.src:
+            for path in (os.path.join(folder, *parts) + ".py", os.path.join(folder, *parts, "__init__.py")):
+                if os.path.isfile(path):
+                    return path
+        return ""
 
     def finding(
         self,

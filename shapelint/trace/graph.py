@@ -135,7 +135,7 @@ class _Builder:
         kind, _, path_text = record.source.partition(":")
         if kind in ("param", "buffer"):
             return self._attribute(path_text, value)
-        if kind in ("constant", "state") and record.tensor is not None:
+        if kind in ("constant", "state") and record.tensor is not None and record.shape is not None:
             plain = self.owners.plain.get(id(record.tensor), "")
             if plain and "[" not in plain:
                 return self._attribute(plain, value)

@@ -90,8 +90,11 @@ class TraceMode(TorchFunctionMode):
     def _adopt(self, tensor: torch.Tensor, old: Info | None) -> Info:
         owner = self.owners.find(tensor)
         source = owner or ("constant" if old is None else "state")
-        info = Info(self, self.log.add_value(tensor, tuple(tensor.shape), str(tensor.dtype)[6:], source, -1))
-        if old is not None:
+        shape = None if type(tensor) is MetaTensorProxy else tuple(tensor.shape)
+        info = Info(self, self.log.add_value(tensor, shape, str(tensor.dtype)[6:], source, -1))
+        if type(tensor) is MetaTensorProxy and tensor.meta_tensor is None:
+            info.unknown = info.invented = True
+        elif old is not None:
             # Kept from an earlier run, as training keeps it: a cache, a mask, a running mean.
             info.constant, info.twin, info.pinned = old.constant, old.twin, old.pinned
             info.invented, info.unknown, info.device = old.invented, old.unknown, old.device

@@ -73,6 +73,12 @@ class MetaTensorProxy(torch.Tensor):
         found: torch.Tensor | None = self.__dict__.get("_meta_tensor")
         return found
 
+    def __getattr__(self, name: str) -> Any:
+        """A field of a result with names, such as ``values``, is as unknown as the result."""
+        if name.startswith("_") or self.meta_tensor is not None:
+            raise AttributeError(name)
+        return self.__class__.without_shape()
+
     def __iter__(self) -> Any:
         wanted = unpacked(sys._getframe(1))
         if self.meta_tensor is not None:
