@@ -23,6 +23,18 @@ IDS = [
     "SL901",
 ]
 SECTIONS = ["What it says", "What to do"]
+# Pages whose check isn't written yet: an example of them could not run. The README names them too.
+SILENT = {
+    "unexercised-rank",
+    "hard-coded-size",
+    "unused-submodule",
+    "annotation-mismatch",
+    "squeezed-batch",
+    "batch-axis-mixed",
+    "batch-sliced-constant",
+    "singleton-axis",
+    "view-as-transpose",
+}
 EACH = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
 
 
@@ -50,7 +62,7 @@ def test_a_page_has_every_section_with_text(rule: Rule) -> None:
 @EACH
 def test_examples_come_in_pairs_and_only_bad_ones_are_marked(rule: Rule) -> None:
     found = sections(rule)
-    assert ("Bad" in found) == ("Good" in found)
+    assert ("Bad" in found, "Good" in found) == ((rule.name not in SILENT),) * 2
     if "Bad" in found:
         assert set(re.findall(r"# expect: ([\w-]+)", found["Bad"])) == {rule.name}
         assert "# expect:" not in found["Good"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shapelint.checks.classify import rule_of
 from shapelint.checks.view import View, sized, values_of
+from shapelint.checks.words import Words, explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,15 +38,17 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
     shapes = " and ".join(view.shape(case, value, runs) for value in values_of(op)[:3])
     said = first.message.split("\n")[0].rstrip(". ")
     message = f"{view.layer(op)} gets {shapes}: {said}." if shapes else f"{view.layer(op)}: {said}."
+    words = explain(view, case, op, rule, runs) or Words(message)
     notes = [f"fails for {sized(case, first.run)}", f"works for {sized(case, working[0])}"] if working else []
     short = op.target.rsplit(".", 1)[-1]
     return view.finding(
         rule,
-        message,
+        words.message,
         view.place(op.stack, short if op.opcode != "call_module" else ""),
         warning=bool(working),
         related=view.related(case, op),
         notes=tuple(notes),
+        fix=words.help,
     )
 
 

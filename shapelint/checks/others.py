@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shapelint.checks.classify import rule_of
 from shapelint.checks.view import View, sized, values_of
-from shapelint.findings import Location, Region, Related
+from shapelint.findings import Location, Region
 from shapelint.records import size
 from shapelint.source.branches import rank_check_at
 
@@ -45,11 +45,8 @@ def target_failed(view: View) -> Iterator[Finding]:
         place = Location(broken[1], Region(error.line, error.column, error.line, error.column + 1))
         yield view.finding("syntax-error", error.message, place)
         return
-    related = [view.place((index,)) for index in reversed(failure.stack[:-1])]
     said = text.format(target=view.target.target, error=failure.error, message=message)
-    yield view.finding(
-        rule, said, view.place(failure.stack), related=tuple(Related(place, "called from here") for place in related)
-    )
+    yield view.finding(rule, said, view.place(failure.stack), related=view.callers(failure.stack))
 
 
 def ended(view: View, case: CaseReport) -> Iterator[Finding]:
@@ -71,7 +68,7 @@ def ended(view: View, case: CaseReport) -> Iterator[Finding]:
         rule = _rule(view, ending, bool(whole))
         message = f"{ending.error}: {ending.message.rstrip('. ')}."
         notes = (f"for {sized(case, ending.run)}", "nothing after this line was checked")
-        yield view.finding(rule, message, place, notes=notes)
+        yield view.finding(rule, message, place, related=view.callers(ending.stack), notes=notes)
 
 
 def _rule(view: View, ending: Ending, works: bool) -> str:  # noqa: FBT001

@@ -68,14 +68,24 @@ class View:
         said = known.format(message=message, error=message)
         return Finding(known.id, known.name, severity, said, location, (self.target.target,), notes, fix, related)
 
-    def shape(self, case: CaseReport, value: int, runs: tuple[int, ...] | None = None) -> str:
-        """The shape of a value in names: ``[2*B, 400]``; ``[?]`` where it isn't known."""
+    def sizes(self, case: CaseReport, value: int, runs: tuple[int, ...] | None = None) -> tuple[str, ...]:
+        """The sizes of a value in names; ``("?",)`` where its shape isn't known.
+
+        All runs take part where the value has one rank in them: a name shows though only one run failed.
+        """
         record = case.values[value]
-        picked = [(r, s) for r, s in enumerate(record.shapes) if s is not None and (runs is None or r in runs)]
+        every = [(r, s) for r, s in enumerate(record.shapes) if s is not None]
+        picked = every
+        if len({len(s) for _, s in every}) != 1:
+            picked = [(r, s) for r, s in every if runs is None or r in runs]
         if not picked or len({len(s) for _, s in picked}) != 1:
-            return "[?]"
+            return ("?",)
         assignments = tuple(case.assignments[r] for r, _ in picked)
-        return f"[{', '.join(expression(sizes, assignments) for sizes in zip(*(s for _, s in picked)))}]"
+        return tuple(expression(sizes, assignments) for sizes in zip(*(s for _, s in picked)))
+
+    def shape(self, case: CaseReport, value: int, runs: tuple[int, ...] | None = None) -> str:
+        """The shape of a value in names: ``[2*B, 400]``."""
+        return f"[{', '.join(self.sizes(case, value, runs))}]"
 
     def related(self, case: CaseReport, op: OpRecord) -> tuple[Related, ...]:
         """Where the layer was made, and the calls that led to the op, the closest first."""
@@ -85,8 +95,14 @@ class View:
             made = self.report.modules[op.module].made
             if made:
                 found.append(Related(self.place(made), "made here"))
-        found += [Related(self.place((index,)), "called from here") for index in reversed(op.stack[:-1])]
-        return tuple(found)
+        return (*found, *self.callers(op.stack))
+
+    def callers(self, stack: tuple[int, ...]) -> tuple[Related, ...]:
+        """The calls above the innermost place of a stack, the closest first, each with the function it stands in."""
+        return tuple(
+            Related(self.place((index,)), f"called from {self.report.frames[index].function}")
+            for index in reversed(stack[:-1])
+        )
 
     def layer(self, op: OpRecord) -> str:
         """The op as a person would call it: ``self.fc1``'s path for a layer, the function's name otherwise."""

@@ -23,10 +23,13 @@ class Outcome:
 def call_user(
     function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
 ) -> Outcome:
-    """Calls the user's code. Whatever it raises is a fact about it, SystemExit included; only KeyboardInterrupt goes on."""
+    """Calls the user's code. Whatever it raises is a fact about it, SystemExit included.
+
+    Raises KeyboardInterrupt and MemoryError, which are not about the code but end the process's work.
+    """
     try:
         return Outcome(function(*args, **(kwargs or {})))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # noqa: BLE001  # user code may raise anything; it must not end the worker
         return Outcome(error=error, stack=frames.traceback_stack(error))
