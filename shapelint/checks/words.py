@@ -82,7 +82,7 @@ def _product(call: _Call) -> Words | None:
     if call.name == "Linear" and len(weight) == 2:  # noqa: PLR2004  # [out, in]
         got = call.shapes[0][-1]
         message = f"{call.layer} takes {weight[1]} features and gets {got}: {call.value(0)}."
-        return Words(message, f"nn.Linear({got}, {weight[0]})" if got.isdigit() else "")
+        return Words(message, f"in_features={got}" if got.isdigit() else "")
     if call.name in ("matmul", "mm", "bmm", "__matmul__") and len(call.shapes) >= 2:  # noqa: PLR2004  # two operands
         left, right = call.shapes[0], call.shapes[1]
         rows = right[-2] if len(right) > 1 else right[-1]
