@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 from shapelint.trace import MetaTensorProxy, MetaTensorTracer
+from shapelint.trace.owners import Owners
+from shapelint.trace.run import run
 
 pytestmark = pytest.mark.torch
 
@@ -118,3 +120,31 @@ def test_what_follows_from_a_value_of_unknown_shape_is_no_failure() -> None:
     assert [op.error for op in tracer.result.log.ops if op.error is not None] == []
     known = tracer.result.log.values[tracer.result.outputs[1][1]]
     assert known.shape == (2, 8)
+
+
+class FromData(nn.Module):
+    """Sizes, positions and answers that only data gives, each used as if it were known."""
+
+    def forward(self, x: torch.Tensor, keep: torch.Tensor) -> Any:
+        if not (x >= 0).all():
+            raise ValueError("negative")
+        chosen = x[keep] * x[keep].detach()
+        rows = (keep.sum(0) > 1).nonzero()
+        for row in rows[:2]:
+            chosen = chosen + x[0, row[0]]
+        length: Any = keep.sum().max()
+        steps = torch.arange(length)
+        return chosen, steps, x[:, : int(length)], x[:, :length]
+
+
+def test_what_hangs_on_data_is_followed_and_is_no_failure() -> None:
+    tracer = MetaTensorTracer()
+    metas = [torch.empty(4, 6, device="meta"), torch.empty(4, 6, dtype=torch.bool, device="meta")]
+    with pytest.raises(ValueError, match="negative"):
+        tracer.trace(FromData(), concrete_metas=metas)
+    assert tracer.result.asked
+    site = frozenset(tracer.result.asked)
+    again = run(FromData(), tuple(metas), {}, Owners(None), flips=site, sizes=lambda: 37)
+    assert again.outcome.error is None
+    assert [op.error for op in again.log.ops if op.error is not None] == []
+    assert [again.log.values[value].shape for _, value in again.outputs[:2]] == [(37,), (37,)]

@@ -152,9 +152,7 @@ def _to_number(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[s
         return 0.5
     if name == "__complex__":
         return 0.5 + 0j
-    number = mode.number(sys._getframe(2))
-    mode.lossy.add(number)
-    return number
+    return mode.number(sys._getframe(2))
 
 
 def _bool(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -80,4 +80,4 @@ def _choose(limit: DimLimits, primes: Iterable[int], taken: set[int]) -> int:
 
 def picks(taken: set[int]) -> list[int]:
     """Primes for sizes that only data could give."""
-    return [p for p in (3, 5, *SMALL, *LARGE) if p not in taken]
+    return [p for p in (*SMALL, *LARGE) if p not in taken]

@@ -86,7 +86,8 @@ def _count(mode: TraceMode) -> int:
 
 def _nonzero(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del func
-    tensor, n = args[0], _count(mode)
+    tensor = args[0]
+    n = mode.chosen(tensor, sys._getframe())
     if kwargs.get("as_tuple") or (len(args) > 1 and args[1]):
         return tuple(empty((n,)) for _ in range(max(tensor.dim(), 1)))
     return empty((n, tensor.dim()))
@@ -102,7 +103,7 @@ def _masked_select(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: di
     del func
     mask = args[1] if len(args) > 1 else kwargs["mask"]
     torch.broadcast_shapes(args[0].shape, mask.shape)  # type: ignore[no-untyped-call]  # torch types it nowhere
-    return empty((_count(mode),), args[0].dtype)
+    return empty((mode.chosen(mask, sys._getframe()),), args[0].dtype)
 
 
 def _unique(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -171,12 +172,30 @@ def _mask_dims(item: Any) -> int:
     return item.dim() if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8) else 0
 
 
+def _is_position(item: Any) -> bool:
+    """Whether torch would ask this index for its number: a whole number in a tensor."""
+    whole = isinstance(item, torch.Tensor) and not item.is_floating_point() and item.dtype is not torch.bool
+    return whole and item.dim() == 0
+
+
+def _placed(mode: TraceMode, item: Any) -> Any:
+    """An index without the numbers that are data: the first position, and made-up ends of a slice."""
+    if _is_position(item):
+        return 0
+    if type(item) is not slice:
+        return item
+    ends = [_count(mode) if _is_position(end) else end for end in (item.start, item.stop, item.step)]
+    return slice(*ends) if any(map(_is_position, (item.start, item.stop, item.step))) else item
+
+
 def without_masks(mode: TraceMode, tensor: torch.Tensor, index: Any) -> Any:
-    """``index`` with each boolean mask replaced by the integer indices it stands for, of a size that only data gives."""
-    items = index if type(index) is tuple else (index,)
+    """``index`` with what only data can tell replaced: a mask by as many indices as it may choose, one position by the first."""
+    given: tuple[Any, ...] = index if type(index) is tuple else (index,)
+    items: list[Any] = [_placed(mode, item) for item in given]
     if not any(_mask_dims(item) for item in items):
-        return index
-    position, out = 0, []
+        return tuple(items) if any(a is not b for a, b in zip(items, given)) else index
+    position = 0
+    out: list[Any] = []
     rest = sum(_mask_dims(item) or (item is not None and item is not Ellipsis) for item in items)
     for item in items:
         dims = _mask_dims(item)
@@ -188,7 +207,7 @@ def without_masks(mode: TraceMode, tensor: torch.Tensor, index: Any) -> Any:
                     f"The shape of the mask {list(got)} at index {axis} does not match the shape of the indexed tensor "
                     f"{list(tensor.shape)} at index {position + axis}"
                 )
-            n = _count(mode)
+            n = mode.chosen(item, sys._getframe())
             out += [empty((n,)) for _ in range(dims)]
             position += dims
         else:
@@ -201,17 +220,25 @@ def without_masks(mode: TraceMode, tensor: torch.Tensor, index: Any) -> Any:
 
 
 def real_masks(mode: TraceMode, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of an indexing, with each mask that is a constant replaced by the indices it really stands for."""
+    """The arguments of an indexing, with each mask and number that is a constant replaced by what it really stands for."""
+
+    def known(item: Any) -> bool:
+        return isinstance(item, torch.Tensor) and not item.is_meta and mode.info(item).constant
+
+    def number(item: Any) -> Any:
+        return int(item) if _is_position(item) and known(item) else item
+
     items = args[1] if type(args[1]) is tuple else (args[1],)
-    if not any(_mask_dims(item) and mode.info(item).constant and not item.is_meta for item in items):
-        return args
     out: list[Any] = []
     for item in items:
-        if _mask_dims(item) and mode.info(item).constant and not item.is_meta:
+        if _mask_dims(item) and known(item):
             out += item.nonzero(as_tuple=True)
+        elif type(item) is slice:
+            out.append(slice(number(item.start), number(item.stop), number(item.step)))
         else:
-            out.append(item)
-    return (args[0], tuple(out), *args[2:])
+            out.append(number(item))
+    changed = len(out) != len(items) or any(a is not b for a, b in zip(out, items))
+    return (args[0], tuple(out), *args[2:]) if changed else args
 
 
 def _getitem(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -224,13 +251,13 @@ def _setitem(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str
     del kwargs
     tensor, index, value = args
     items = index if type(index) is tuple else (index,)
-    if not any(_mask_dims(item) for item in items):
+    placed = without_masks(mode, tensor, index)
+    if placed is index:
         return NotImplemented
-    if isinstance(value, torch.Tensor) and value.numel() > 1:
-        # The number of rows comes from the data, on both sides: only what stands beside it can be compared.
-        without_masks(mode, tensor, index)
+    if any(map(_mask_dims, items)) and isinstance(value, torch.Tensor) and value.numel() > 1:
+        # The number of rows comes from the data, on both sides: they can't be compared.
         return None
-    return func(tensor, without_masks(mode, tensor, index), value)
+    return func(tensor, placed, value)
 
 
 def _pack(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -297,6 +324,12 @@ def _ctc_loss(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[st
     return empty((batch,) if none and batched else (), probs.dtype)
 
 
+def _arange(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A range whose ends are data: as long as the number that is made up for its last end."""
+    del args
+    return func(_count(mode), device="meta", **{key: kwargs[key] for key in ("dtype",) if key in kwargs})
+
+
 def _sparse_mm(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del mode, func, kwargs
     tensors: list[torch.Tensor] = []
@@ -338,6 +371,7 @@ KERNELS: dict[str, Any] = {
     "rnn_tanh": _packed_rnn,
     "rnn_relu": _packed_rnn,
     "ctc_loss": _ctc_loss,
+    "arange": _arange,
     "mm": _sparse_mm,
     "spmm": _sparse_mm,
     "_sparse_mm": _sparse_mm,

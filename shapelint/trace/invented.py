@@ -20,11 +20,15 @@ from shapelint.trace import frames
 Site = tuple[frames.Place, ...]
 
 
+_TURNS = 64
+"""How often a flipped answer is given at one place: a loop whose condition is data must end."""
+
+
 class Decisions:
     """The answers of one path through the code: True inside an assert, False elsewhere, but for the sites in ``flips``."""
 
     def __init__(self, flips: frozenset[Site] = frozenset()) -> None:
-        self.flips = set(flips)
+        self.flips = dict.fromkeys(flips, _TURNS)
         self.asked: list[Site] = []
 
     def ask(self, frame: types.FrameType) -> bool:
@@ -34,9 +38,8 @@ class Decisions:
         if asserted is not None:
             return asserted
         self.asked.append(site)
-        if site in self.flips:
-            # Only once: a loop whose condition is data would never end.
-            self.flips.discard(site)
+        if self.flips.get(site, 0):
+            self.flips[site] -= 1
             return True
         return False
 

@@ -59,6 +59,7 @@ class TraceMode(TorchFunctionMode):
         self.inner_notes: list[tuple[str, tuple[int, ...], str]] = []
         self.lossy: set[int] = set()
         self.names: dict[frames.Place | None, int] = {}
+        self.masks: dict[int, int] = {}
 
     # ----------------------------------------------------------------------------------------------- torch calls
 
@@ -508,7 +509,16 @@ class TraceMode(TorchFunctionMode):
         site = stack[-1] if stack else None
         if site not in self.names:
             self.names[site] = self.fresh()
+            # It comes back as a size, without a mark: what only goes wrong because of it is no fault.
+            self.lossy.add(self.names[site])
         return self.names[site]
+
+    def chosen(self, mask: torch.Tensor, frame: Any) -> int:
+        """How many elements ``mask`` chooses: made up, and the same each time it is used."""
+        key = id(self.info(mask))
+        if key not in self.masks:
+            self.masks[key] = self.number(frame)
+        return self.masks[key]
 
 
 _OPCODE = {METHOD: "call_method", GETTER: "call_function", "function": "call_function"}

@@ -128,6 +128,7 @@ def _run(
 ) -> run.RunResult:
     """One run; where an invented answer led to its end, again with the last answer turned round."""
     flips: frozenset[invented.Site] = frozenset()
+    tried: list[run.RunResult] = []
     for _ in range(_PATHS):
         pool = iter(assign.picks(taken))
         result = run.run(
@@ -139,10 +140,12 @@ def _run(
             inputs=names,
             flips=flips,
         )
+        tried.append(result)
         if result.outcome.error is None or not result.asked or result.asked[-1] in flips:
             break
         flips |= {result.asked[-1]}
-    return result
+    # Where no path comes to the end, the one that came furthest tells most.
+    return result if result.outcome.error is None else max(tried, key=lambda one: len(one.log.ops))
 
 
 def _signature(model: Any, method: str) -> inspect.Signature | None:
