@@ -8,8 +8,8 @@ import inspect
 import os
 import sys
 import time
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -21,6 +21,9 @@ from shapelint.trace.build import building, to_meta_parameters
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.graph import input_tensors
 from shapelint.trace.owners import Owners, rebind_buffers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +60,72 @@ def trace(target: TraceTarget, loaded: Loaded) -> TraceReport:
     tables = Tables()
     cases: list[CaseReport] = []
     path, line = _defined(found.value)
-    for mode in target.modes:
-        with building() as made:
-            built = call_user(_build, (found.value, target))
-        if built.error is not None:
-            return _failure(target, "construction", built, path, line)
-        model = built.value
-        if model is None or not callable(getattr(model, target.method, model)):
-            return _failure(
-                target,
-                "not-a-model",
-                Outcome(error=TypeError(f"{target.target} is {type(model).__name__}")),
-                path,
-                line,
-            )
-        if isinstance(model, nn.Module):
-            to_meta_parameters(model)
-            rebind_buffers(model)
-            model.train(mode == "train")
-        tables.add_modules(model, made)
-        for number in range(len(target.cases)):
-            answer = _case(target, tables, model, number, mode)
+    for flags, variant in (("", target), *_explored(found.value, target)):
+        for mode in target.modes:
+            answer = _traced(found.value, variant, tables, mode, flags)
+            if isinstance(answer, TraceReport):
+                if flags:
+                    break  # a constructor that doesn't take the flag the other way says so; that is no fault
+                return replace(answer, path=path, line=line, seconds=time.monotonic() - started)
             if isinstance(answer, TargetFailure):
                 return _report(target, path, line, tables, tuple(cases), started, answer)
-            cases.append(answer)
-        if not isinstance(model, nn.Module):
-            break
+            cases += answer
     return _report(target, path, line, tables, tuple(cases), started)
 
 
-def _case(target: TraceTarget, tables: Tables, model: Any, number: int, mode: str) -> CaseReport | TargetFailure:
+def _traced(
+    found: Any, target: TraceTarget, tables: Tables, mode: str, flags: str
+) -> list[CaseReport] | TargetFailure | TraceReport:
+    """The cases of one instance in one mode; a report without a trace where it can't be built."""
+    with building() as made:
+        built = call_user(_build, (found, target))
+    if built.error is not None:
+        return _failure(target, "construction", built)
+    model = built.value
+    if model is None or not callable(getattr(model, target.method, model)):
+        wrong = TypeError(f"{target.target} is {type(model).__name__}")
+        return _failure(target, "not-a-model", Outcome(error=wrong))
+    if isinstance(model, nn.Module):
+        to_meta_parameters(model)
+        rebind_buffers(model)
+        model.train(mode == "train")
+    elif mode != target.modes[0]:
+        return []  # a function has no modes
+    tables.add_modules(model, made)
+    cases: list[CaseReport] = []
+    for number in range(len(target.cases)):
+        answer = _case(target, tables, model, number, mode, flags)
+        if isinstance(answer, TargetFailure):
+            return answer
+        cases.append(answer)
+    return cases
+
+
+def _explored(found: Any, target: TraceTarget) -> Iterator[tuple[str, TraceTarget]]:
+    """With `explore`, the target once for each boolean argument of its constructor, with that one turned round."""
+    if not target.explore or isinstance(found, nn.Module):
+        return
+    try:
+        signature = inspect.signature(found)
+        bound = signature.bind(*target.args, **dict(target.kwargs))
+    except (TypeError, ValueError):
+        return  # the constructor itself will say what is wrong
+    bound.apply_defaults()
+    for position, (name, value) in enumerate(bound.arguments.items()):
+        if not isinstance(value, bool) or any(name == given for case in target.cases for given, _ in case.inputs):
+            continue
+        flags = f"{name}={not value}"
+        if position < len(target.args):
+            args = (*target.args[:position], not value, *target.args[position + 1 :])
+            yield flags, replace(target, args=args)
+        else:
+            kept = tuple(pair for pair in target.kwargs if pair[0] != name)
+            yield flags, replace(target, kwargs=(*kept, (name, not value)))
+
+
+def _case(
+    target: TraceTarget, tables: Tables, model: Any, number: int, mode: str, flags: str
+) -> CaseReport | TargetFailure:
     """All runs of one case, one after another on the same instance, as training would."""
     case = target.cases[number]
     sizes = assign.assignments(target, case)
@@ -111,7 +150,7 @@ def _case(target: TraceTarget, tables: Tables, model: Any, number: int, mode: st
         else:
             names = input_tensors("", [*args, *kwargs.values()])
         runs.append(_run(function, args, kwargs, owners, taken, names))
-    return merge(tables, number, mode, "", sizes, len(sizes), runs, ())
+    return merge(tables, number, mode, flags, sizes, len(sizes), runs, ())
 
 
 _PATHS = 4
