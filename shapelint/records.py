@@ -239,7 +239,7 @@ class CaseReport:
     A run is one assignment of sizes to the names: ``assignments[i]``. ``probes`` of them are the regular ones (the first),
     the rest are extra runs made to see whether a failing size has a working neighbour. ``outputs`` are pairs of a path into
     the result ("" for a bare tensor, ``[0]``, ``.logits``) and a value. ``flags`` names the constructor arguments that
-    `explore` flipped ("" for none). ``unused`` are modules and parameters no run used.
+    `explore` flipped ("" for none).
     """
 
     case: int
@@ -253,7 +253,20 @@ class CaseReport:
     outputs: tuple[tuple[str, int], ...]
     endings: tuple[Ending, ...] = ()
     warnings: tuple[WarningRecord, ...] = ()
-    unused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A submodule or parameter that no run of the target used.
+
+    ``path`` is its name in the model, ``kind`` its class, ``size`` the number of its elements, ``made`` the frame (index) of
+    the line that makes it.
+    """
+
+    path: str
+    kind: str
+    size: int
+    made: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +297,7 @@ class TraceReport:
     cases: tuple[CaseReport, ...] = ()
     frames: tuple[Frame, ...] = ()
     modules: tuple[ModuleRecord, ...] = ()
+    unused: tuple[Unused, ...] = ()
     files: tuple[str, ...] = ()
     environment: tuple[tuple[str, str | None], ...] = ()
     seconds: float = 0.0

@@ -46,6 +46,11 @@ class Tables:
             out.append(self._frame_of[key])
         return tuple(out)
 
+    def add_frame(self, path: str, function: str, line: int, end_line: int) -> int:
+        """The index of a new frame: a place of the source that no code ran at."""
+        self.frames.append(Frame(path, function, line, end_line))
+        return len(self.frames) - 1
+
     def add_modules(self, root: Any, made: dict[nn.Module, tuple[frames.Place, ...]]) -> None:
         """Takes in the modules of a model."""
         if not isinstance(root, nn.Module):
@@ -74,10 +79,9 @@ def merge(
     sizes: list[dict[str, int]],
     probes: int,
     runs: list[RunResult],
-    unused: tuple[str, ...],
 ) -> CaseReport:
     """One report of all runs of a case."""
-    return _Merger(tables, runs).report(number, mode, flags, sizes, probes, unused)
+    return _Merger(tables, runs).report(number, mode, flags, sizes, probes)
 
 
 def _key(op: Op) -> Any:
@@ -162,9 +166,7 @@ class _Merger:
             return Argument("literal", literal=float(first) if isinstance(first, float) else int(first))
         return Argument("other", literal=str(first) if isinstance(first, torch.dtype) else type(first).__name__)
 
-    def report(
-        self, number: int, mode: str, flags: str, sizes: list[dict[str, int]], probes: int, unused: tuple[str, ...]
-    ) -> CaseReport:
+    def report(self, number: int, mode: str, flags: str, sizes: list[dict[str, int]], probes: int) -> CaseReport:
         logs = [run.log for run in self.runs]
         inputs = tuple(
             (name, self._value([log.inputs[k][1] if k < len(log.inputs) else -1 for log in logs], -1))
@@ -188,7 +190,6 @@ class _Merger:
             tuple(outputs),
             tuple(self._endings()),
             tuple(self._warnings()),
-            unused,
         )
 
     def _op(self, number: int, row: list[int]) -> OpRecord:

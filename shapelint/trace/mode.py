@@ -55,6 +55,7 @@ class TraceMode(TorchFunctionMode):
         self.fresh = sizes or (lambda: 3)
         self.quiet = 0
         self.modules: list[Any] = []
+        self.called: set[Any] = set()
         self.inner_error: tuple[str, BaseException] | None = None
         self.inner_notes: list[tuple[str, tuple[int, ...], str]] = []
         self.lossy: set[int] = set()

@@ -59,16 +59,19 @@ def run(
     if outcome.error is None:
         result.outputs = [(path, mode.ref(tensor).value) for path, tensor in leaves_of(outcome.value)]
     result.invented = bool(mode.lossy) or bool(decisions.asked)
-    result.used = _used(mode.log, owners)
+    result.used = _used(mode.log, mode.called, owners)
     return result
 
 
-def _used(log: Log, owners: Owners) -> set[str]:
-    """Paths of the modules that were called, and of the parameters and buffers that took part."""
-    used = {value.source.partition(":")[2] for value in log.values if value.source.startswith(("param:", "buffer:"))}
-    for op in log.ops:
-        if op.module is not None:
-            used.add(owners.paths.get(op.module, ""))
+def _used(log: Log, called: set[nn.Module], owners: Owners) -> set[str]:
+    """Paths of the modules that were called, with all that a layer of torch holds, and of the parameters that took part."""
+    used = {value.source.partition(":")[2] for value in log.values if value.source.startswith("param:")}
+    for module in called:
+        if not leaf(module):
+            used.add(owners.paths.get(module, ""))
+            continue
+        used.update(owners.paths.get(one, "") for one in module.modules())
+        used.update(owners.find(parameter).partition(":")[2] for parameter in module.parameters())
     return used
 
 
@@ -127,6 +130,7 @@ def _modules(mode: TraceMode, is_leaf: Callable[[nn.Module], bool]) -> Iterator[
     whole: dict[nn.Module, bool] = {}
 
     def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        mode.called.add(module)
         if mode.quiet:
             return _plain_call(module, *args, **kwargs)
         known = whole.get(module)

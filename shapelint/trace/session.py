@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapelint.records import CaseReport, TargetFailure, TraceReport, TraceTarget
+from shapelint.records import CaseReport, TargetFailure, TraceReport, TraceTarget, Unused
 from shapelint.trace import assign, frames, inputs, invented, run
 from shapelint.trace.align import Tables, merge
 from shapelint.trace.build import building, to_meta_parameters
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.graph import input_tensors
 from shapelint.trace.owners import Owners, rebind_buffers
+from shapelint.trace.unused import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,10 +60,11 @@ def trace(target: TraceTarget, loaded: Loaded) -> TraceReport:
         return _failure(target, "attribute", found)
     tables = Tables()
     cases: list[CaseReport] = []
+    usage = Usage()
     path, line = _defined(found.value)
     for flags, variant in (("", target), *_explored(found.value, target)):
         for mode in target.modes:
-            answer = _traced(found.value, variant, tables, mode, flags)
+            answer = _traced(found.value, variant, tables, mode, flags, usage)
             if isinstance(answer, TraceReport):
                 if flags:
                     break  # a constructor that doesn't take the flag the other way says so; that is no fault
@@ -70,11 +72,15 @@ def trace(target: TraceTarget, loaded: Loaded) -> TraceReport:
             if isinstance(answer, TargetFailure):
                 return _report(target, path, line, tables, tuple(cases), started, answer)
             cases += answer
-    return _report(target, path, line, tables, tuple(cases), started)
+    idle = tuple(
+        Unused(one.name, one.kind, one.size, tables.add_frame(one.path, "", one.line, one.end_line))
+        for one in usage.idle()
+    )
+    return replace(_report(target, path, line, tables, tuple(cases), started), unused=idle)
 
 
 def _traced(
-    found: Any, target: TraceTarget, tables: Tables, mode: str, flags: str
+    found: Any, target: TraceTarget, tables: Tables, mode: str, flags: str, usage: Usage
 ) -> list[CaseReport] | TargetFailure | TraceReport:
     """The cases of one instance in one mode; a report without a trace where it can't be built."""
     with building() as made:
@@ -94,7 +100,7 @@ def _traced(
     tables.add_modules(model, made)
     cases: list[CaseReport] = []
     for number in range(len(target.cases)):
-        answer = _case(target, tables, model, number, mode, flags)
+        answer = _case(target, tables, model, number, mode, flags, usage)
         if isinstance(answer, TargetFailure):
             return answer
         cases.append(answer)
@@ -124,7 +130,7 @@ def _explored(found: Any, target: TraceTarget) -> Iterator[tuple[str, TraceTarge
 
 
 def _case(
-    target: TraceTarget, tables: Tables, model: Any, number: int, mode: str, flags: str
+    target: TraceTarget, tables: Tables, model: Any, number: int, mode: str, flags: str, usage: Usage
 ) -> CaseReport | TargetFailure:
     """All runs of one case, one after another on the same instance, as training would."""
     case = target.cases[number]
@@ -150,7 +156,9 @@ def _case(
         else:
             names = input_tensors("", [*args, *kwargs.values()])
         runs.append(_run(function, args, kwargs, owners, taken, names))
-    return merge(tables, number, mode, flags, sizes, len(sizes), runs, ())
+        # A variant that was explored is another model: what it uses counts, that it ends early doesn't.
+        usage.add(model, runs[-1].used, complete=bool(flags) or runs[-1].outcome.error is None)
+    return merge(tables, number, mode, flags, sizes, len(sizes), runs)
 
 
 _PATHS = 4
@@ -267,6 +275,7 @@ def _report(
         cases,
         tuple(tables.frames),
         tuple(tables.modules),
+        (),
         _files(target),
         (),
         time.monotonic() - started,

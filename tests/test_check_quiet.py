@@ -1,0 +1,170 @@
+"""Models whose findings hang on a detail: each runs through the whole tool and is flagged at its marked lines alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+from cli_samples import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.torch
+
+HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
+MODELS = {
+    "what a shared layer does counts for both its names": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.Linear(16, 16)
+                self.second = self.first
+
+            def forward(self, x):
+                return self.first(x)
+    """,
+    "a container whose parts are picked by index is used": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+
+            def forward(self, x):
+                return self.layers[0](x)
+    """,
+    "a whole container that nothing picks from is flagged once": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(16, 16)
+                self.norms = nn.ModuleList(nn.LayerNorm(16) for _ in range(3))  # expect: unused-submodule
+
+            def forward(self, x):
+                return self.fc(x)
+    """,
+    "a head that an argument asks for is optional": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(16, 16)
+                self.aux = nn.Linear(16, 2)
+
+            def forward(self, x, aux=False):
+                return self.aux(x) if aux else self.fc(x)
+    """,
+    "layers found by a name that is put together are not judged": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                for i in range(3):
+                    setattr(self, f"conv{i}", nn.Linear(16, 16))
+                self.conv3 = nn.Linear(16, 16)
+
+            def forward(self, x):
+                return getattr(self, f"conv{0}")(x)
+    """,
+    "what only the setting up of weights names is not used": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(16, 16)
+                self.gate = nn.Linear(16, 16)  # expect: unused-submodule
+                self.init_weights()
+
+            def init_weights(self):
+                nn.init.zeros_(self.gate.weight)
+
+            def forward(self, x):
+                return self.fc(x)
+    """,
+    "the same name in another class is another thing": """
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm2 = nn.LayerNorm(16)
+
+            def forward(self, x):
+                return self.norm2(x)
+
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.block = Block()
+                self.norm2 = nn.LayerNorm(16)  # expect: unused-submodule
+
+            def forward(self, x):
+                return self.block(x)
+    """,
+    "layers without parameters cost nothing": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.drop = nn.Dropout()
+
+            def forward(self, x):
+                return x
+    """,
+    "a transformer layer uses its parts inside torch": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.TransformerEncoderLayer(16, 2, batch_first=True)
+                self.attend = nn.MultiheadAttention(16, 2, batch_first=True)
+
+            def forward(self, x):
+                x = self.layer(x.unsqueeze(1))
+                return self.attend(x, x, x)[0]
+    """,
+    "a softmax over a named axis that is 1 in one probe is none of ours": """
+        class Net(nn.Module):
+            def forward(self, x):
+                return x.t().softmax(-1) + x.std(1, keepdim=True).t()
+    """,
+    "dropout between a softmax and its product changes nothing": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.drop = nn.Dropout(0.1)
+
+            def forward(self, x):
+                key = x.view(-1, 1, 16)
+                weights = self.drop(torch.softmax(x.view(-1, 4, 4) @ key.view(-1, 4, 4)[..., :1], dim=-1))
+                return torch.einsum("bqk,bkd->bqd", weights, key)
+    """,
+    "a query axis of size 1 is not what a softmax over keys runs along": """
+        class Net(nn.Module):
+            def forward(self, x):
+                keys = x.view(-1, 4, 4)
+                scores = torch.bmm(keys[:, :1], keys.transpose(1, 2))
+                weights = F.softmax(scores, dim=1)  # expect: singleton-axis
+                return torch.bmm(weights, keys)
+    """,
+}
+
+
+def test_each_model_is_flagged_where_it_is_marked_and_nowhere_else(tmp_path: Path) -> None:
+    for number, code in enumerate(MODELS.values()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        inputs = 'target = "net:Net"\nmodes = ["eval"]\ninputs = { x = "float32[B, 16]" }\n'
+        (folder / "shapelint.toml").write_text(f"[[models]]\n{inputs}", encoding="utf-8")
+        (folder / "net.py").write_text(HEAD + textwrap.dedent(code).lstrip("\n"), encoding="utf-8")
+    result = run("check", str(tmp_path), "--python", sys.executable, "--no-cache", "--output-format", "json", "-q")
+    report = json.loads(result.stdout)
+    assert len(report["targets"]) == len(MODELS)
+    got: dict[int, set[tuple[int, str]]] = {number: set() for number in range(len(MODELS))}
+    for finding in report["findings"]:
+        got[int(finding["path"].rsplit("/", 2)[-2])].add((finding["line"], finding["rule"]))
+    wrong = {}
+    for number, (fact, code) in enumerate(MODELS.items()):
+        lines = (HEAD + textwrap.dedent(code).lstrip("\n")).splitlines()
+        marks = {(n, m[1]) for n, text in enumerate(lines, start=1) if (m := re.search(r"# expect: ([\w-]+)$", text))}
+        if marks != got[number]:
+            wrong[fact] = (marks, got[number])
+    assert wrong == {}
