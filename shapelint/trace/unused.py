@@ -75,7 +75,8 @@ class Usage:
 
     def _below(self, module: nn.Module, path: str, first: dict[int, str], above: frozenset[int]) -> Iterator[Idle]:
         prefix = f"{path}." if path else ""
-        own = frames.rank_of_file(_file(type(module))) != frames.HIDDEN and not isinstance(module, _CONTAINERS)
+        kind: Any = type(module)
+        own = frames.rank_of_file(_file(kind)) != frames.HIDDEN and not isinstance(module, _CONTAINERS)
         if own:
             for name, parameter in module._parameters.items():
                 if parameter is not None and first[id(parameter)] not in self.used:
