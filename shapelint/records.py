@@ -270,6 +270,18 @@ class Unused:
 
 
 @dataclass(frozen=True, slots=True)
+class RankSeen:
+    """The ranks that a place of the project's code was told when it asked, over all runs.
+
+    ``name`` is what it asked: ``dim``, ``ndim``, ``shape`` or ``size``.
+    """
+
+    frame: int
+    name: str
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TargetFailure:
     """Why a target has no trace at all.
 
@@ -298,6 +310,7 @@ class TraceReport:
     frames: tuple[Frame, ...] = ()
     modules: tuple[ModuleRecord, ...] = ()
     unused: tuple[Unused, ...] = ()
+    ranks: tuple[RankSeen, ...] = ()
     files: tuple[str, ...] = ()
     environment: tuple[tuple[str, str | None], ...] = ()
     seconds: float = 0.0

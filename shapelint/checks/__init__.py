@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shapelint.checks import failures, others, singleton, unused
+from shapelint.checks import branches, failures, others, singleton, unused
 from shapelint.checks.view import View
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def check_report(
 ) -> tuple[Finding, ...]:
     """The findings of one target, merged. ``outputs`` are the declared ones, None where nothing is declared."""
     view = View(report, target, sources)
-    found = [*others.target_failed(view), *unused.never_used(view)]
+    found = [*others.target_failed(view), *unused.never_used(view), *branches.unexercised(view)]
     for case in report.cases:
         of_case = [
             *failures.failed_ops(view, case),

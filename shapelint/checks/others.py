@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shapelint.checks import branches
 from shapelint.checks.classify import rule_of
 from shapelint.checks.view import View, sized, values_of
-from shapelint.findings import Location, Region
+from shapelint.findings import Location, Region, Related
 from shapelint.records import size
-from shapelint.source.branches import rank_check_at
+from shapelint.source.branches import rank_check_at, rank_checks_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shapelint.findings import Finding
     from shapelint.records import CaseReport, Ending, TensorSpec
+    from shapelint.source.branches import RankCheck
 
 _FAILED = {
     "import": ("import-failed", "{target} can't be imported: {error}: {message}."),
@@ -66,9 +69,57 @@ def ended(view: View, case: CaseReport) -> Iterator[Finding]:
                 )
             continue
         rule = _rule(view, ending, bool(whole))
-        message = f"{ending.error}: {ending.message.rstrip('. ')}."
-        notes = (f"for {sized(case, ending.run)}", "nothing after this line was checked")
-        yield view.finding(rule, message, place, related=view.callers(ending.stack), notes=notes)
+        said = f"{ending.error}: {ending.message.rstrip('. ')}" if ending.message else ending.error
+        own = _refused(view, ending, rule)
+        refused = own or Refusal(f"{said}.")
+        notes = refused.notes
+        if whole:
+            notes = (*notes, f"fails for {sized(case, ending.run)}", f"works for {sized(case, whole[0])}")
+        elif own is None and any(character.isdigit() for character in said):
+            notes = (*notes, f"for {sized(case, ending.run)}")
+        notes = (*notes, "nothing after this line was checked")
+        related = (*refused.related, *view.callers(ending.stack))
+        yield view.finding(rule, refused.message, place, related=related, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is said of a check of the code's own that refuses an input."""
+
+    message: str
+    notes: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
+
+
+def _refused(view: View, ending: Ending, rule: str) -> Refusal | None:
+    """The ranks that the code takes where it gave up, and the branches that take them; None for any other check."""
+    if rule not in ("unsupported-rank", "unpack-count") or not ending.stack:
+        return None
+    frame = view.report.frames[ending.stack[-1]]
+    checks = rank_checks_at(view.sources, frame.path, frame.line)
+    if not checks:
+        return None
+    told = branches.ranks_told(view, frame.path, frame.line)
+    # The check that the rank seen doesn't pass is the one that refused.
+    refusing = [c for c in checks if any(not _passes(c, rank) for rank in told.get(c.variable, ()))] or list(checks)
+    check = refusing[0]
+    seen = sorted(rank for rank in told.get(check.variable, ()) if not _passes(check, rank))
+    accepted = branches.spoken(check.ranks, check.more)
+    if rule == "unpack-count":
+        names = f"at least {accepted.split()[0]}" if check.more else accepted
+        has = f"{check.variable} has rank {seen[-1]}" if seen else f"{check.variable} has another rank"
+        return Refusal(f"The shape of {check.variable} is unpacked into {names} names, and {has}.")
+    has = f"{check.variable} has rank {seen[-1]}, and the code" if seen else "The code"
+    said = f"{ending.error}: {ending.message.rstrip('. ')}" if ending.message else ending.error
+    related = tuple(
+        Related(branch.location, f"rank {branches.spoken(branch.ranks, branch.more)} is taken here")
+        for branch in check.branches
+    )
+    return Refusal(f"{has} takes {check.variable if not seen else 'it'} with rank {accepted} only.", (said,), related)
+
+
+def _passes(check: RankCheck, rank: int) -> bool:
+    return rank in check.ranks or (check.more and rank > max(check.ranks, default=0))
 
 
 def _rule(view: View, ending: Ending, works: bool) -> str:  # noqa: FBT001

@@ -122,6 +122,7 @@ def _shortened(found: list[int], last: int) -> tuple[tuple[int, ...], bool]:
 def _tried(body: list[ast.stmt]) -> tuple[int, ...]:
     """From 0 to past every number that the code might compare a rank with."""
     numbers = [n.value for n in _nodes(body) if isinstance(n, ast.Constant) and type(n.value) is int]
+    numbers += [len(n.patterns) for n in _nodes(body) if isinstance(n, ast.MatchSequence)]
     return tuple(range(max([2, *(n for n in numbers if 0 <= n <= 10)]) + 3))  # noqa: PLR2004  # no rank is above 10
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapelint.trace import invented
+from shapelint.trace import frames, invented
 from shapelint.trace.devices import DATA_DEVICE
 from shapelint.trace.proxy import MetaTensorProxy, UnknownSize
 
@@ -39,6 +39,7 @@ FUNCTIONS = (
 ).split()
 
 HANDLERS: dict[Any, Handler] = {}
+_RANKS: dict[Any, str] = {}
 
 
 def _first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -49,6 +50,20 @@ def _fact(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     tensor = args[0] if args else None
     if type(tensor) is MetaTensorProxy:
         return _unknown_fact(mode, func, tensor, args, kwargs)
+    return func(*args, **kwargs)
+
+
+def _rank(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A fact that tells the rank: which place of the project's code asked, and what it was told, is remembered."""
+    tensor = args[0] if args else None
+    if type(tensor) is MetaTensorProxy:
+        return _fact(mode, func, args, kwargs)
+    if not mode.quiet and isinstance(tensor, torch.Tensor):
+        frame = sys._getframe(2)
+        code, index = frame.f_code, frame.f_lasti
+        if frames.rank(code) == frames.PROJECT:
+            seen = mode.ranks.setdefault((id(code), index, _RANKS[func]), ((code, index), set()))
+            seen[1].add(torch.Tensor.dim(tensor))
     return func(*args, **kwargs)
 
 
@@ -239,6 +254,11 @@ def _register() -> None:
     for name in GETTERS:
         if hasattr(tensor, name):
             HANDLERS[getattr(tensor, name).__get__] = _fact
+    for name in ("dim", "ndimension", "size"):
+        _RANKS[getattr(tensor, name)] = name
+    for name in ("ndim", "shape"):
+        _RANKS[getattr(tensor, name).__get__] = name
+    HANDLERS.update(dict.fromkeys(_RANKS, _rank))
     for name in ELSEWHERE:
         if hasattr(tensor, name):
             HANDLERS[getattr(tensor, name).__get__] = _elsewhere

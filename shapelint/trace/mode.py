@@ -56,6 +56,7 @@ class TraceMode(TorchFunctionMode):
         self.quiet = 0
         self.modules: list[Any] = []
         self.called: set[Any] = set()
+        self.ranks: dict[tuple[int, int, str], tuple[frames.Place, set[int]]] = {}
         self.inner_error: tuple[str, BaseException] | None = None
         self.inner_notes: list[tuple[str, tuple[int, ...], str]] = []
         self.lossy: set[int] = set()

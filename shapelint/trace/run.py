@@ -33,6 +33,7 @@ class RunResult:
     asked: list[tuple[frames.Place, ...]] = field(default_factory=list)
     invented: bool = False
     used: set[str] = field(default_factory=set)
+    ranks: list[tuple[frames.Place, str, set[int]]] = field(default_factory=list)
 
 
 def run(
@@ -60,6 +61,7 @@ def run(
         result.outputs = [(path, mode.ref(tensor).value) for path, tensor in leaves_of(outcome.value)]
     result.invented = bool(mode.lossy) or bool(decisions.asked)
     result.used = _used(mode.log, mode.called, owners)
+    result.ranks = [(place, name, ranks) for (_, _, name), (place, ranks) in mode.ranks.items()]
     return result
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapelint.records import CaseReport, TargetFailure, TraceReport, TraceTarget, Unused
+from shapelint.records import CaseReport, RankSeen, TargetFailure, TraceReport, TraceTarget, Unused
 from shapelint.trace import assign, frames, inputs, invented, run
 from shapelint.trace.align import Tables, merge
 from shapelint.trace.build import building, to_meta_parameters
@@ -76,7 +76,8 @@ def trace(target: TraceTarget, loaded: Loaded) -> TraceReport:
         Unused(one.name, one.kind, one.size, tables.add_frame(one.path, "", one.line, one.end_line))
         for one in usage.idle()
     )
-    return replace(_report(target, path, line, tables, tuple(cases), started), unused=idle)
+    ranks = tuple(RankSeen(tables.stack((place,))[0], name, told) for place, name, told in usage.ranks())
+    return replace(_report(target, path, line, tables, tuple(cases), started), unused=idle, ranks=ranks)
 
 
 def _traced(
@@ -157,7 +158,7 @@ def _case(
             names = input_tensors("", [*args, *kwargs.values()])
         runs.append(_run(function, args, kwargs, owners, taken, names))
         # A variant that was explored is another model: what it uses counts, that it ends early doesn't.
-        usage.add(model, runs[-1].used, complete=bool(flags) or runs[-1].outcome.error is None)
+        usage.add(model, runs[-1], complete=bool(flags) or runs[-1].outcome.error is None)
     return merge(tables, number, mode, flags, sizes, len(sizes), runs)
 
 
@@ -275,6 +276,7 @@ def _report(
         cases,
         tuple(tables.frames),
         tuple(tables.modules),
+        (),
         (),
         _files(target),
         (),

@@ -21,6 +21,7 @@ import torch
 from torch import nn
 
 from shapelint.trace import frames
+from shapelint.trace.run import RunResult
 
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
 """What they hold is picked by position or key, often by data or by an argument: their parts are not reported."""
@@ -48,18 +49,25 @@ class Idle:
 
 @dataclass(slots=True)
 class Usage:
-    """What the runs of one target used, over all its cases, modes and variants."""
+    """What the runs of one target used and asked for, over all its cases, modes and variants."""
 
     used: set[str] = field(default_factory=set)
+    asked: dict[tuple[int, int, str], tuple[frames.Place, set[int]]] = field(default_factory=dict)
     whole: bool = True
     model: Any = None
 
-    def add(self, model: Any, used: set[str], *, complete: bool) -> None:
+    def add(self, model: Any, result: RunResult, *, complete: bool) -> None:
         """Takes in one run of ``model``; a run that ended early says nothing of what comes later."""
         if self.model is None:
             self.model = model
-        self.used |= used
+        self.used |= result.used
         self.whole = self.whole and complete
+        for place, name, ranks in result.ranks:
+            self.asked.setdefault((id(place[0]), place[1], name), (place, set()))[1].update(ranks)
+
+    def ranks(self) -> tuple[tuple[frames.Place, str, tuple[int, ...]], ...]:
+        """The places that asked for a rank, what they asked, and what they were told."""
+        return tuple((place, name, tuple(sorted(ranks))) for (_, _, name), (place, ranks) in self.asked.items())
 
     def idle(self) -> tuple[Idle, ...]:
         """What nothing used; nothing at all where a run ended early."""
