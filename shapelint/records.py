@@ -104,7 +104,8 @@ class ModuleRecord:
     """An nn.Module of the model: ``path`` as in named_modules() ("" is the root), ``type`` its class's qualified name.
 
     ``made`` is the stack of frames (indices) of its constructor call, innermost last; ``shown`` its ``extra_repr()``;
-    ``params`` the shapes of its own parameters and buffers.
+    ``params`` the shapes of its own parameters and buffers. ``batch_first`` is what a layer for sequences was told, None for
+    any other.
     """
 
     path: str
@@ -112,6 +113,7 @@ class ModuleRecord:
     made: tuple[int, ...] = ()
     shown: str = ""
     params: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    batch_first: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,31 +121,15 @@ class ValueRecord:
     """A tensor that flowed through the trace.
 
     ``shapes`` holds its shape in each run (assignment) of the case, None where it wasn't made or isn't known.
-    ``batch`` says in each run where the batch went (`BatchPlace`). ``source`` is ``input:NAME``, ``param:PATH``,
-    ``buffer:PATH``, ``constant`` or ``op``; ``producer`` the op that made it, -1 if none. ``pinned`` names the device it
-    is fixed to whatever ``model.to(device)`` says, "" if it follows.
+    ``source`` is ``input:NAME``, ``param:PATH``, ``buffer:PATH``, ``constant`` or ``op``; ``producer`` the op that made
+    it, -1 if none. ``pinned`` names the device it is fixed to whatever ``model.to(device)`` says, "" if it follows.
     """
 
     shapes: tuple[tuple[int, ...] | None, ...]
     dtype: str
     source: str = "op"
     producer: int = -1
-    batch: tuple[BatchPlace | None, ...] = ()
     pinned: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchPlace:
-    """Where the batch stands in a value: along ``axis``, whose size is ``outer * B * inner``.
-
-    A pure batch axis has ``outer == inner == 1``. ``scrambled`` says that a reshape cut through the batch, so that the
-    axis holds rows of several samples whatever its size is.
-    """
-
-    axis: int
-    outer: int = 1
-    inner: int = 1
-    scrambled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +156,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class OpNote:
-    """A fact the tracer saw beside the result: ``device`` (values that can't meet on a GPU), ``unknown`` (no shape), ...
+    """A fact the tracer saw beside the result.
 
-    ``values`` are indices of ValueRecords, ``text`` a detail in words; ``runs`` the runs it was seen in.
+    ``kind`` is ``device`` (values that can't meet on a GPU), ``unknown`` (no shape), or the name of the rule of a fault that
+    runs (`shapelint.trace.axes`). ``values`` are indices of ValueRecords, ``text`` a detail in words; ``runs`` the runs it was seen in.
     """
 
     kind: str

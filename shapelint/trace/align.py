@@ -63,12 +63,29 @@ class Tables:
             )
             name = f"{type(module).__module__}.{type(module).__qualname__}"
             self.modules.append(
-                ModuleRecord(path, name, self.stack(made.get(module, ())), module.extra_repr()[:200], shapes)
+                ModuleRecord(
+                    path,
+                    name,
+                    self.stack(made.get(module, ())),
+                    module.extra_repr()[:200],
+                    shapes,
+                    _batch_first(module),
+                )
             )
 
     def module(self, module: Any) -> int:
         """The index of a module, -1 where it isn't the model's."""
         return self._module_of.get(module, -1)
+
+
+def _batch_first(module: nn.Module) -> bool | None:
+    """What a layer for sequences was told of its axes; a stack of layers is what its first layer is."""
+    if isinstance(module, (nn.TransformerEncoder, nn.TransformerDecoder)):
+        return next((_batch_first(layer) for layer in module.layers), None)
+    if isinstance(module, (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)):
+        return _batch_first(module.self_attn)
+    told = getattr(module, "batch_first", None)
+    return told if isinstance(told, bool) else None
 
 
 def merge(
@@ -136,7 +153,7 @@ class _Merger:
         logs = [run.log for run in self.runs]
         shapes = tuple(logs[r].values[i].shape if i >= 0 else None for r, i in enumerate(indices))
         value = logs[first].values[indices[first]]
-        self.values.append(ValueRecord(shapes, value.dtype, value.source, producer, (), value.pinned))
+        self.values.append(ValueRecord(shapes, value.dtype, value.source, producer, value.pinned))
         for r, i in enumerate(indices):
             if i >= 0:
                 self.value_of[r][i] = len(self.values) - 1

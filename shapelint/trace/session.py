@@ -17,6 +17,7 @@ from torch import nn
 from shapelint.records import CaseReport, RankSeen, TargetFailure, TraceReport, TraceTarget, Unused
 from shapelint.trace import assign, frames, inputs, invented, run
 from shapelint.trace.align import Tables, merge
+from shapelint.trace.axes.judge import annotate
 from shapelint.trace.build import building, to_meta_parameters
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.graph import input_tensors
@@ -159,7 +160,8 @@ def _case(
         runs.append(_run(function, args, kwargs, owners, taken, names))
         # A variant that was explored is another model: what it uses counts, that it ends early doesn't.
         usage.add(model, runs[-1], complete=bool(flags) or runs[-1].outcome.error is None)
-    return merge(tables, number, mode, flags, sizes, len(sizes), runs)
+    merged = merge(tables, number, mode, flags, sizes, len(sizes), runs)
+    return annotate(merged, tuple(tables.modules), target.batch)
 
 
 _PATHS = 4
