@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shapelint.checks.classify import rule_of
+from shapelint.checks.meant import meant_size
 from shapelint.checks.view import View, sized, values_of
 from shapelint.checks.words import Words, explain
 
@@ -40,12 +41,18 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
     message = f"{view.layer(op)} gets {shapes}: {said}." if shapes else f"{view.layer(op)}: {said}."
     words = explain(view, case, op, rule, runs) or Words(message)
     notes = [f"fails for {sized(case, first.run)}", f"works for {sized(case, working[0])}"] if working else []
+    meant = meant_size(view, case, op) if not working else None
+    if meant is not None:
+        notes = [f"works for {meant.text}"]
+        if meant.hard_coded and rule != "batch-folded":
+            rule = "hard-coded-size"
+            words = Words(f"Works for {meant.text} only: {words.message}", words.help)
     short = op.target.rsplit(".", 1)[-1]
     return view.finding(
         rule,
         words.message,
         view.place(op.stack, short if op.opcode != "call_module" else ""),
-        warning=bool(working),
+        warning=bool(working) or (meant is not None and meant.many),
         related=view.related(case, op),
         notes=tuple(notes),
         fix=words.help,

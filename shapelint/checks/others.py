@@ -55,7 +55,7 @@ def target_failed(view: View) -> Iterator[Finding]:
 def ended(view: View, case: CaseReport) -> Iterator[Finding]:
     """Runs that ended before ``forward`` did."""
     stopped = {ending.run for ending in case.endings}
-    whole = [run for run in range(case.probes) if run not in stopped]
+    whole = [run for run in range(len(case.assignments)) if run not in stopped]
     seen: set[tuple[int, ...]] = set()
     for ending in case.endings:
         if ending.run >= case.probes or ending.stack in seen:
@@ -63,7 +63,7 @@ def ended(view: View, case: CaseReport) -> Iterator[Finding]:
         seen.add(ending.stack)
         place = view.place(ending.stack)
         if ending.invented or ending.kind in ("data", "internal"):
-            if not whole:
+            if not any(run < case.probes for run in whole):
                 yield view.finding(
                     "trace-incomplete", f"The trace ended here: {ending.error}: {ending.message}.", place
                 )
@@ -136,6 +136,8 @@ def _rule(view: View, ending: Ending, works: bool) -> str:  # noqa: FBT001
 def warned(view: View, case: CaseReport) -> Iterator[Finding]:
     """SL302, and SL403 for a loss that warns of its target's size."""
     for warning in case.warnings:
+        if not any(run < case.probes for run in warning.runs):
+            continue
         rule = "outer-broadcast" if "target size" in warning.message.lower() else "emitted-warning"
         yield view.finding(rule, f"{warning.category}: {_first_line(warning.message)}", view.place(warning.stack))
 
@@ -187,7 +189,8 @@ def silent(view: View, case: CaseReport) -> Iterator[Finding]:
 
 def outputs_differ(view: View, case: CaseReport, outputs: tuple[TensorSpec, ...] | None) -> Iterator[Finding]:
     """SL405: another number of tensors than declared, or another dtype."""
-    if outputs is None or case.endings or view.report.failure is not None:
+    stopped = any(ending.run < case.probes for ending in case.endings)
+    if outputs is None or stopped or view.report.failure is not None:
         return
     if len(outputs) != len(case.outputs):
         yield view.finding(
@@ -200,7 +203,7 @@ def outputs_differ(view: View, case: CaseReport, outputs: tuple[TensorSpec, ...]
         record = case.values[value]
         if record.dtype != spec.dtype or not all(
             _fits(spec, shape, dict(case.assignments[run]))
-            for run, shape in enumerate(record.shapes)
+            for run, shape in enumerate(record.shapes[: case.probes])
             if shape is not None
         ):
             yield view.finding(

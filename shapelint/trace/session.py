@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from shapelint.records import CaseReport, RankSeen, TargetFailure, TraceReport, TraceTarget, Unused
-from shapelint.trace import assign, frames, inputs, invented, run
+from shapelint.trace import assign, frames, inputs, invented, neighbours, run
 from shapelint.trace.align import Tables, merge
 from shapelint.trace.axes.judge import annotate
 from shapelint.trace.build import building, to_meta_parameters
@@ -142,10 +142,11 @@ def _case(
         model if target.method == "forward" or not isinstance(model, nn.Module) else getattr(model, target.method)
     )
     signature = _signature(model, target.method)
-    runs = []
+    regular = len(sizes)
+    runs: list[run.RunResult] = []
     taken = {size for one in sizes for size in one.values()}
-    for one in sizes:
-        args, kwargs = inputs.arguments(case, one)
+    while len(runs) < len(sizes):
+        args, kwargs = inputs.arguments(case, sizes[len(runs)])
         if signature is not None:
             try:
                 bound = signature.bind(*args, **kwargs)
@@ -158,9 +159,13 @@ def _case(
         else:
             names = input_tensors("", [*args, *kwargs.values()])
         runs.append(_run(function, args, kwargs, owners, taken, names))
-        # A variant that was explored is another model: what it uses counts, that it ends early doesn't.
-        usage.add(model, runs[-1], complete=bool(flags) or runs[-1].outcome.error is None)
-    merged = merge(tables, number, mode, flags, sizes, len(sizes), runs)
+        # A variant that was explored is another model, and so is one of an extra size: what they use counts, that they end
+        # early doesn't.
+        complete = bool(flags) or len(runs) > regular or runs[-1].outcome.error is None
+        usage.add(model, runs[-1], complete=complete)
+        if len(runs) == regular:
+            sizes += neighbours.sizes_to_try(target, case, sizes[:regular], runs)
+    merged = merge(tables, number, mode, flags, sizes, regular, runs)
     return annotate(merged, tuple(tables.modules), target.batch)
 
 

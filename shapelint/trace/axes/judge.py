@@ -12,7 +12,7 @@ from shapelint.trace.axes.follow import Followed, calls, start
 from shapelint.trace.axes.layers import RECURRENT, TRANSFORMERS, batch_first
 from shapelint.trace.axes.layout import Layout, apart, axis_count, is_batch
 from shapelint.trace.axes.moves import ELEMENTWISE, batch_at
-from shapelint.trace.axes.transposed import swapped
+from shapelint.trace.axes.transposed import swapped, without_skews
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +26,15 @@ TRANSPOSED, SQUEEZED = "view-as-transpose", "squeezed-batch"
 
 _ALONG = frozenset(
     "softmax log_softmax softmin Softmax LogSoftmax Softmin sort argsort topk cumsum cumprod cummax cummin logcumsumexp "
-    "sparsemax gumbel_softmax".split()
+    "sparsemax gumbel_softmax normalize cosine_similarity CosineSimilarity".split()
 )
 _PAIRED = ELEMENTWISE | frozenset(
     "cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
     "CrossEntropyLoss NLLLoss MSELoss L1Loss SmoothL1Loss HuberLoss BCELoss BCEWithLogitsLoss KLDivLoss cat stack".split()
 )
 _SEQUENCE = 3
+_BACK = 3
+_PRODUCTS = frozenset(("matmul", "bmm", "mm", "__matmul__"))
 
 
 def annotate(case: CaseReport, modules: tuple[ModuleRecord, ...], batch: tuple[str, ...]) -> CaseReport:
@@ -54,7 +56,10 @@ def annotate(case: CaseReport, modules: tuple[ModuleRecord, ...], batch: tuple[s
         known = notes.setdefault(number, [])
         if not known:
             known.append(note)
-    if not notes:
+    turned = {number for number, known in notes.items() if any(note.kind == TRANSPOSED for note in known)}
+    for number in turned - without_skews(turned, case):
+        notes[number] = [note for note in notes[number] if note.kind != TRANSPOSED]
+    if not any(notes.values()):
         return case
     ops = [replace(op, notes=(*op.notes, *notes.get(n, ()))) if n in notes else op for n, op in enumerate(case.ops)]
     return replace(case, ops=tuple(ops))
@@ -69,7 +74,7 @@ def _of_call(call: Call, case: CaseReport, state: Followed) -> Iterator[tuple[in
     if state.batch is None or call.op.failures or call.first is None:
         return
     if call.tensors and call.tensors[0] in state.data:
-        text = _runs_along(call)
+        text = _runs_along(call, case)
         if text:
             yield note(MIXED, text)
     if sliced.by_batch(call, case, state):
@@ -84,21 +89,57 @@ def _of_call(call: Call, case: CaseReport, state: Followed) -> Iterator[tuple[in
 # ---------------------------------------------------------------------------------------------------- along an axis
 
 
-def _runs_along(call: Call) -> str:
+def _runs_along(call: Call, case: CaseReport) -> str:
     """What the op does along the batch axis, in words; "" if nothing."""
     first = apart(call.first or ())
+    if call.short in _PRODUCTS:
+        return "attends along" if len(call.layouts) > 1 and _weighs_samples(call, case) else ""
+    if sum(segment.batch for segment in first) != 1:
+        # Along one of two batch axes: all samples against all others, as contrastive losses have them.
+        return ""
     if call.short in RECURRENT and not _packed(call):
         return "steps through" if _sequence_is_batch(call, first) else ""
     if call.short in TRANSFORMERS or call.short == "MultiheadAttention":
         return "attends along" if _sequence_is_batch(call, first) else ""
     if call.short == "scaled_dot_product_attention":
         return "attends along" if len(first) > 1 and is_batch(first[-2]) else ""
+    if call.short in ("__getitem__", "getitem"):
+        return "picks the last entry along" if is_batch(first[0]) and _last_of_sequence(call, case) else ""
     if call.short in _ALONG:
         at = _axis(call)
-        # Along one of two batch axes: similarities of all samples, as contrastive losses have them.
-        alone = at is not None and sum(segment.batch for segment in first) == 1
-        return "runs along" if alone and at is not None and len(first) > 1 and is_batch(first[at]) else ""
+        return "runs along" if at is not None and len(first) > 1 and is_batch(first[at]) else ""
     return ""
+
+
+def _last_of_sequence(call: Call, case: CaseReport) -> bool:
+    """Whether this is ``out[-1]`` of what a recurrent layer with ``batch_first`` returned: a sample, not a step."""
+    producer = case.values[call.tensors[0]].producer
+    if producer < 0 or len(call.op.args) < 2 or plain(call.op.args[1][1]) != -1:  # noqa: PLR2004  # tensor and index
+        return False
+    op = case.ops[producer]
+    return (
+        op.target.rsplit(".", 1)[-1] in RECURRENT and op.outputs[:1] == call.tensors[:1] and op.opcode == "call_module"
+    )
+
+
+def _weighs_samples(call: Call, case: CaseReport) -> bool:
+    """Whether a product takes sums over the samples with weights that a softmax made: attention by hand."""
+    left, right = (apart(layout) if layout is not None else () for layout in call.layouts[:2])
+    if min(len(left), len(right)) < 2 or not (is_batch(left[-1]) and is_batch(left[-2]) and is_batch(right[-2])):  # noqa: PLR2004
+        return False
+    value = call.tensors[0]
+    for _ in range(_BACK):
+        producer = case.values[value].producer
+        if producer < 0:
+            return False
+        op = case.ops[producer]
+        short = op.target.rsplit(".", 1)[-1]
+        if "oftmax" in short:
+            return True
+        if "ropout" not in short or not op.args or op.args[0][1].kind != "value":
+            return False
+        value = op.args[0][1].value
+    return False
 
 
 def _sequence_is_batch(call: Call, first: Layout) -> bool:
@@ -113,7 +154,8 @@ def _packed(call: Call) -> bool:
     return bool(call.op.args) and call.op.args[0][1].kind != "value"
 
 
-_DEFAULTS = {"sort": -1, "argsort": -1, "topk": -1}
+_DEFAULTS = {"sort": -1, "argsort": -1, "topk": -1, "normalize": 1, "cosine_similarity": 1}
+_PLACES = {"topk": 2, "gumbel_softmax": 3, "normalize": 2, "cosine_similarity": 2}
 
 
 def _axis(call: Call) -> int | None:
@@ -124,8 +166,7 @@ def _axis(call: Call) -> int | None:
         number = shown.partition("dim=")[2].partition(",")[0]
         dim = int(number) if number.lstrip("-").isdigit() else None
     else:
-        place = {"topk": 2, "gumbel_softmax": 3}.get(call.short, 1)
-        given = call.argument(place, "dim")
+        given = call.argument(_PLACES.get(call.short, 1), "dim")
         dim = plain(given) if given is not None else _DEFAULTS.get(call.short)
         if given is not None and dim is None and given.literal is not None:
             return None

@@ -35,7 +35,8 @@ def swapped(call: Call, case: CaseReport, state: Followed) -> bool:
         old, new = old[1:], new[1:]
     while old and new and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
-    return _exchanged(tuple(old), tuple(new)) and not _skewed(call, case)
+    exchanged = _exchanged(tuple(old), tuple(new)) and not _in_order(tuple(old), tuple(new))
+    return exchanged and not _skewed(call, case)
 
 
 def _exchanged(old: Shape, new: Shape) -> bool:
@@ -48,6 +49,25 @@ def _exchanged(old: Shape, new: Shape) -> bool:
     if sorted(old) == sorted(new):
         return True
     return _moved(old, new) or _moved(new, old) or _inside(old, new) or _inside(new, old)
+
+
+def _in_order(old: Shape, new: Shape) -> bool:
+    """Whether whole axes are split or joined from left to right, as any reshape may."""
+    one = (1,) * len(old[0])
+    a, b = list(old), list(new)
+    while a and b:
+        have, need = a.pop(0), b.pop(0)
+        joined = split = False
+        while have != need:
+            if all(h <= n for h, n in zip(have, need)) and a:
+                have, joined = times(have, a.pop(0)), True
+            elif b:
+                need, split = times(need, b.pop(0)), True
+            else:
+                return False
+        if joined and split:
+            return False
+    return all(sizes == one for sizes in (*a, *b))
 
 
 def _product(group: Shape, like: Sizes) -> Sizes:
@@ -73,6 +93,27 @@ def _inside(old: Shape, new: Shape) -> bool:
         return False
     heads, middle, features = new
     return old[0] == middle and times(heads, features) == old[1] and heads != middle
+
+
+def without_skews(numbers: set[int], case: CaseReport) -> set[int]:
+    """The reshapes among ``numbers`` that aren't half of a skew: viewed the other way round, cut, and viewed back."""
+    halves: set[int] = set()
+    for number in numbers:
+        for later in range(number + 1, min(number + 1 + _BACK, len(case.ops))):
+            cut = case.ops[later]
+            if cut.target.rsplit(".", 1)[-1] not in ("__getitem__", "getitem", "narrow") or not _takes(
+                case, later, number
+            ):
+                continue
+            back = {n for n in numbers if n > later and _takes(case, n, later)}
+            halves |= back | {number} if back else set()
+    return numbers - halves
+
+
+def _takes(case: CaseReport, later: int, earlier: int) -> bool:
+    """Whether the first argument of one op is a result of the other."""
+    args = case.ops[later].args
+    return bool(args) and args[0][1].kind == "value" and args[0][1].value in case.ops[earlier].outputs
 
 
 def _skewed(call: Call, case: CaseReport) -> bool:
