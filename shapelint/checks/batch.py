@@ -19,7 +19,7 @@ def mixed(view: View, case: CaseReport) -> Iterator[Finding]:
     for op in case.ops:
         for note in op.notes:
             tell = _TELLERS.get(note.kind)
-            if tell is not None:
+            if tell is not None and not op.failures:
                 short = op.target.rsplit(".", 1)[-1] if op.opcode != "call_module" else ""
                 message, fix = tell(view, case, op, note)
                 yield view.finding(

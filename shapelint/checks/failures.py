@@ -16,6 +16,20 @@ if TYPE_CHECKING:
     from shapelint.records import CaseReport, OpRecord
 
 
+# Where a number that stands for a named dimension may be what is wrong.
+_MEANT = frozenset(
+    (
+        "broadcast-shapes",
+        "cat-shapes",
+        "reshape-numel",
+        "module-argument",
+        "matmul-dims",
+        "index-range",
+        "channel-count",
+    )
+)
+
+
 def failed_ops(view: View, case: CaseReport) -> Iterator[Finding]:
     """A finding for each op that raised: an error if it raised in every regular run that reached it, else a warning."""
     for op in case.ops:
@@ -42,9 +56,15 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
     words = explain(view, case, op, rule, runs) or Words(message)
     notes = [f"fails for {sized(case, first.run)}", f"works for {sized(case, working[0])}"] if working else []
     meant = meant_size(view, case, op) if not working else None
+    turned = any(note.kind == "view-as-transpose" for note in op.notes)
+    if turned:
+        words = Words(
+            words.message.replace(" Use .reshape(...) instead.", ""),
+            "transpose or permute moves the axes; a reshape would mix the elements",
+        )
     if meant is not None:
         notes = [f"works for {meant.text}"]
-        if meant.hard_coded and rule != "batch-folded":
+        if meant.hard_coded and rule in _MEANT and not turned:
             rule = "hard-coded-size"
             words = Words(f"Works for {meant.text} only: {words.message}", words.help)
     short = op.target.rsplit(".", 1)[-1]

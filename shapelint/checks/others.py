@@ -136,7 +136,7 @@ def _rule(view: View, ending: Ending, works: bool) -> str:  # noqa: FBT001
 def warned(view: View, case: CaseReport) -> Iterator[Finding]:
     """SL302, and SL403 for a loss that warns of its target's size."""
     for warning in case.warnings:
-        if not any(run < case.probes for run in warning.runs):
+        if warning.runs and warning.runs[0] >= case.probes:
             continue
         rule = "outer-broadcast" if "target size" in warning.message.lower() else "emitted-warning"
         yield view.finding(rule, f"{warning.category}: {_first_line(warning.message)}", view.place(warning.stack))
