@@ -156,6 +156,9 @@ def _filled(sizes: Sizes, cut: _Cut, op: int, *, mixes: bool) -> Segment:
     atoms = cut.filled
     if mixes and len(atoms) > 1 and any(atom.batch for atom in atoms):
         atoms = [replace(atom, mixed=op) if atom.batch else atom for atom in atoms]
+    elif len(atoms) == 1 and atoms[0].batch:
+        # What stood beside the batch stands on its own again.
+        atoms = [replace(atoms[0], mixed=-1)]
     return axis(sizes, *atoms)
 
 
