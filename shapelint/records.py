@@ -240,6 +240,29 @@ class CaseReport:
     outputs: tuple[tuple[str, int], ...]
     endings: tuple[Ending, ...] = ()
     warnings: tuple[WarningRecord, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What an annotated name held: ``name`` (``return`` for the result), the ``line`` it was given at (0 for a parameter)."""
+
+    name: str
+    line: int
+    value: Argument
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """A call of one of the project's annotated functions, aligned over the runs of its case.
+
+    ``path`` and ``line`` are where the function starts, decorators included; ``caller`` the frames that called it.
+    """
+
+    path: str
+    line: int
+    bound: tuple[Bound, ...]
+    caller: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

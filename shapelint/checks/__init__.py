@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shapelint.checks import batch, branches, failures, others, singleton, unused
+from shapelint.checks import annotated, batch, branches, failures, others, singleton, unused
 from shapelint.checks.view import View
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def check_report(
             *others.silent(view, case),
             *singleton.singleton_axes(view, case),
             *batch.mixed(view, case),
+            *annotated.contradicted(view, case),
             # With another argument the model may well return something else than is declared.
             *(() if case.flags else others.outputs_differ(view, case, outputs)),
         ]

@@ -122,9 +122,15 @@ def _passes(check: RankCheck, rank: int) -> bool:
     return rank in check.ranks or (check.more and rank > max(check.ranks, default=0))
 
 
+# What jaxtyping's run-time checking raises, where a project has it on.
+_TYPE_CHECKERS = ("TypeCheckError", "BeartypeCallHintParamViolation", "BeartypeCallHintReturnViolation")
+
+
 def _rule(view: View, ending: Ending, works: bool) -> str:  # noqa: FBT001
     if ending.kind == "call":
         return "inputs-mismatch"
+    if ending.error in _TYPE_CHECKERS:
+        return "annotation-mismatch"
     if ending.kind == "raise":
         frame = view.report.frames[ending.stack[-1]] if ending.stack else None
         if frame is not None and rank_check_at(view.sources, frame.path, frame.line) is not None:

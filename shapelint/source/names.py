@@ -91,6 +91,20 @@ class Project:
                 return found
         return name
 
+    def value_of(self, path: str, name: str, hops: int = 8) -> tuple[str, ast.expr] | None:
+        """What a name of a file's top level was set to, with the file where that is; None for anything else."""
+        scope = self.scope(path)
+        if name in scope.assigned:
+            return path, scope.assigned[name]
+        found = scope.imported.get(name)
+        stars = [_Import(star.roots, star.module, name) for star in scope.stars]
+        for one in ([found] if found else stars) if hops else ():
+            where = self._file(one.module, one.roots) if one.attribute else ""
+            value = self.value_of(where, one.attribute, hops - 1) if where and where != path else None
+            if value is not None:
+                return value
+        return None
+
     def module_of(self, path: str) -> str:
         """The dotted name a file is imported by, "" where it lies below no import root or has no such name."""
         path = absolute(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torch import nn
 
 from shapelint.records import (
     Argument,
+    Bound,
+    CallRecord,
     CaseReport,
     Ending,
     Failure,
@@ -21,6 +24,7 @@ from shapelint.records import (
     WarningRecord,
 )
 from shapelint.trace import frames
+from shapelint.trace.annotated import Call
 from shapelint.trace.log import Op, Ref
 from shapelint.trace.run import RunResult
 
@@ -207,6 +211,7 @@ class _Merger:
             tuple(outputs),
             tuple(self._endings()),
             tuple(self._warnings()),
+            tuple(self._calls()),
         )
 
     def _op(self, number: int, row: list[int]) -> OpRecord:
@@ -266,6 +271,28 @@ class _Merger:
                     )
                 )
         return out
+
+    def _calls(self) -> list[CallRecord]:
+        """The calls of annotated functions: the n-th of a function in one run is the n-th in the others."""
+        rows: dict[tuple[int, int], list[Call | None]] = {}
+        for r, run in enumerate(self.runs):
+            count: dict[int, int] = {}
+            for call in run.calls:
+                number = count[id(call.code)] = count.get(id(call.code), 0) + 1
+                rows.setdefault((id(call.code), number), [None] * len(self.runs))[r] = call
+        found = []
+        for row in rows.values():
+            first = next(call for call in row if call is not None)
+            bound = []
+            for k, (name, line, _) in enumerate(first.bound):
+                trees = [
+                    call.bound[k][2] if call and k < len(call.bound) and call.bound[k][:2] == (name, line) else None
+                    for call in row
+                ]
+                bound.append(Bound(name, line, self._argument(trees)))
+            path = os.path.abspath(first.code.co_filename)
+            found.append(CallRecord(path, first.code.co_firstlineno, tuple(bound), self.tables.stack(first.caller)))
+        return found
 
     def _warnings(self) -> list[WarningRecord]:
         found: dict[Any, list[int]] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapelint.trace import frames, invented, layers, owncheck
+from shapelint.trace import annotated, frames, invented, layers, owncheck
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.log import Log, Op, map_tensors, tensors_in
 from shapelint.trace.mode import TraceMode
@@ -34,6 +34,7 @@ class RunResult:
     invented: bool = False
     used: set[str] = field(default_factory=set)
     ranks: list[tuple[frames.Place, str, set[int]]] = field(default_factory=list)
+    calls: list[annotated.Call] = field(default_factory=list)
 
 
 def run(
@@ -54,9 +55,17 @@ def run(
         info = mode.info(tensor)
         mode.log.values[info.value].source = f"input:{name}"
         mode.log.inputs.append((name, info.value))
-    with invented.path(flips) as decisions, _warnings(caught), _modules(mode, is_leaf or leaf), _functions(mode), mode:
+    watched = annotated.watching(mode, on=annotated.speaks_of_shapes())
+    with (
+        invented.path(flips) as decisions,
+        _warnings(caught),
+        _modules(mode, is_leaf or leaf),
+        _functions(mode),
+        mode,
+        watched as calls,
+    ):
         outcome = call_user(function, args, kwargs)
-    result = RunResult(mode.log, outcome, warnings=caught, asked=decisions.asked)
+    result = RunResult(mode.log, outcome, warnings=caught, asked=decisions.asked, calls=calls)
     if outcome.error is None:
         result.outputs = [(path, mode.ref(tensor).value) for path, tensor in leaves_of(outcome.value)]
     result.invented = bool(mode.lossy) or bool(decisions.asked)
