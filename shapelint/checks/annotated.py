@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Names:
-    """What the names of one call stand for in one run: sizes, where each was settled, how it is shown, at which line."""
+    """What the names of one call stand for in a run: sizes, where each was settled, how it is shown, on which line."""
 
     sizes: dict[str, int | tuple[int, ...]] = field(default_factory=dict)
     said_by: dict[str, tuple[str, str, int]] = field(default_factory=dict)
