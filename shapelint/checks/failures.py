@@ -46,7 +46,8 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
     working = [run for run in op.runs if run not in runs and run < case.probes]
     if rule == "reshape-numel" and _swallows(case, op):
         rule = "batch-folded"
-    if rule in ("op-failed", "channel-count") and "more than 1 value per channel" in first.message:
+    single = rule in ("op-failed", "channel-count") and "more than 1 value per channel" in first.message
+    if single:
         rule = "size-dependent"
     if rule == "broadcast-shapes" and _is_folded(case, op):
         rule = "batch-folded"
@@ -54,6 +55,9 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
     said = first.message.split("\n")[0].rstrip(". ")
     message = f"{view.layer(op)} gets {shapes}: {said}." if shapes else f"{view.layer(op)}: {said}."
     words = explain(view, case, op, rule, runs) or Words(message)
+    if single:
+        given = case.values[values_of(op)[0]].shapes[first.run] or ()
+        words = Words(f"{view.layer(op)} has a single value for each channel of {list(given)}: training refuses it.")
     notes = [f"fails for {sized(case, first.run)}", f"works for {sized(case, working[0])}"] if working else []
     meant = meant_size(view, case, op) if not working else None
     turned = any(note.kind == "view-as-transpose" for note in op.notes)
@@ -72,6 +76,8 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
         rule,
         words.message,
         view.place(op.stack, short if op.opcode != "call_module" else ""),
+        # Everybody knows it of a plain [1, C].
+        note=single and len(case.values[values_of(op)[0]].shapes[first.run] or ()) == 2,  # noqa: PLR2004
         warning=bool(working) or (meant is not None and meant.many),
         related=view.related(case, op),
         notes=tuple(notes),

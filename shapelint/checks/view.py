@@ -58,13 +58,15 @@ class View:
         location: Location,
         *,
         warning: bool = False,
+        note: bool = False,
         related: tuple[Related, ...] = (),
         notes: tuple[str, ...] = (),
         fix: str = "",
     ) -> Finding:
-        """A finding of the rule with this name."""
+        """A finding of the rule with this name; ``warning`` and ``note`` are the most it is to be."""
         known = find_rule(rule)
         severity = Severity.WARNING if warning and known.severity is Severity.ERROR else known.severity
+        severity = Severity.NOTE if note else severity
         said = known.format(message=message, error=message)
         return Finding(known.id, known.name, severity, said, location, (self.target.target,), notes, fix, related)
 

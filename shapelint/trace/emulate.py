@@ -287,9 +287,9 @@ def _pad_packed(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[
 
 def _packed_rnn(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``torch.lstm`` and its like over a packed sequence, whose second argument is the batch sizes."""
-    del mode, kwargs
+    del mode
     if not (len(args) > 1 and isinstance(args[1], torch.Tensor) and args[1].dim() == 1):
-        return NotImplemented
+        return _two_steps(func, args, kwargs)
     data, sizes, state, weights = args[0], args[1], args[2], args[3]
     both = 2 if args[8] else 1
     first = state[0] if isinstance(state, (tuple, list)) else state
@@ -302,6 +302,29 @@ def _packed_rnn(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[
     out = empty((data.shape[0], hidden * both), data.dtype)
     state = tuple(empty(s.shape, s.dtype) for s in (state if isinstance(state, (tuple, list)) else (state,)))
     return (out, *state) if func.__name__ == "lstm" else (out, state[0])
+
+
+_STEPS = 2
+
+
+def _two_steps(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A recurrent layer run over the first two steps: torch's meta kernel would loop over all of them.
+
+    What comes out is repeated to the full length, in the order in memory that the kernel gave it.
+    """
+    batched = 3
+    if kwargs or len(args) != 9 or args[0].dim() != batched:  # noqa: PLR2004  # what torch.nn's layers pass
+        return NotImplemented
+    time = 1 if args[8] else 0
+    length = args[0].shape[time]
+    if length <= _STEPS:
+        return NotImplemented
+    out, *states = func(args[0].narrow(time, 0, _STEPS), *args[1:])
+    first = out.narrow(time, 0, 1)
+    if out.stride(time) > out.stride(1 - time):
+        whole = (first.transpose(0, 1) if time else first).contiguous().repeat(length, 1, 1)
+        return (whole.transpose(0, 1) if time else whole, *states)
+    return (first.contiguous().repeat(1, length, 1), *states) if time else NotImplemented
 
 
 def _ctc_loss(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

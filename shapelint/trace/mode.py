@@ -201,6 +201,11 @@ class TraceMode(TorchFunctionMode):
         except Exception as error:  # noqa: BLE001  # whatever torch raises is a fact about the user's call
             if owncheck.is_gap(error):
                 return self._gap(func, what, args, kwargs, leaves, infos, error)
+            if constant and "allocate memory" in str(error):
+                # Constants are real as long as they are small; this one need not be.
+                for leaf, info in zip(leaves, infos):
+                    info.constant, info.twin = False, self.meta(leaf)
+                return self._operate(func, what, args, kwargs, leaves, infos)
             return self._failed(func, what, args, kwargs, leaves, infos, error)
         return self._done(func, what, args, kwargs, leaves, infos, result, (run_args, constant, moved))
 
