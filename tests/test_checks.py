@@ -80,7 +80,7 @@ def rules(target: TraceTarget, given: TraceReport, **more: Any) -> list[tuple[st
 def test_an_operation_that_fails_for_every_size_is_an_error_that_names_the_shapes(target: TraceTarget) -> None:
     (finding,) = check_report(report(target, failing=(0, 1, 2)), target, SourceCache())
     assert (finding.rule, finding.severity) == ("broadcast-shapes", Severity.ERROR)
-    assert finding.message == "add can't broadcast 3 with 5 (axis -1): x is [B, 3], y is [5]."
+    assert finding.message == "x + y can't broadcast 3 with 5 (axis -1): x is [B, 3], y is [5]."
     assert finding.notes == ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shapelint.checks import annotated, batch, branches, failures, others, singleton, unused
+from shapelint.checks import annotated, batch, branches, endings, failures, others, singleton, unused
 from shapelint.checks.view import View
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def check_report(
     for case in report.cases:
         of_case = [
             *failures.failed_ops(view, case),
-            *others.ended(view, case),
+            *endings.ended(view, case),
             *others.warned(view, case),
             *others.silent(view, case),
             *singleton.singleton_axes(view, case),

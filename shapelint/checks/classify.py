@@ -5,6 +5,8 @@ from __future__ import annotations
 # The first pair whose words stand in the message decides; what was called decides where the words don't.
 _WORDS: tuple[tuple[str, str], ...] = (
     ("must be tuple of tensors, not tensor", "unpack-count"),
+    ("must be tensor, not", "unpack-count"),
+    ("'tuple' object has no attribute", "unpack-count"),
     ("not enough values to unpack", "unpack-count"),
     ("too many values to unpack", "unpack-count"),
     ("same dtype", "dtype-mismatch"),
@@ -19,6 +21,22 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("more than 1 spatial element", "window-size"),
     ("output size is too small", "window-size"),
     ("padding size should be less", "window-size"),
+    ("sliding blocks", "window-size"),
+    ("number of dimensions of tensors must match", "cat-shapes"),
+    ("does not match the length of the desired ordering", "tensor-rank"),
+    ("must have the same number of dimensions as", "tensor-rank"),
+    ("same number of spatial dimensions", "tensor-rank"),
+    ("mode needs", "tensor-rank"),
+    ("multi-target not supported", "tensor-rank"),
+    ("repeat dims can not be smaller", "tensor-rank"),
+    ("expected 1-d argument", "tensor-rank"),
+    ("must be a 3d tensor", "tensor-rank"),
+    ("to be no larger than", "index-range"),
+    ("inconsistent hidden_size", "module-argument"),
+    ("parameter numbers and input channel size", "channel-count"),
+    ("pixel_shuffle", "channel-count"),
+    ("same number of columns", "matmul-dims"),
+    ("lengths must be of size batch_size", "broadcast-shapes"),
     ("(unbatched) or", "tensor-rank"),
     ("expected hidden", "module-argument"),
     ("must be equal to input_size", "module-argument"),
@@ -86,12 +104,23 @@ _CALLS: tuple[tuple[str, str], ...] = (
 )
 
 
+# What torch's words mean where a call of this kind says them.
+_INSIDE: tuple[tuple[str, str, str], ...] = (
+    ("multihead", "matmul-dims", "module-argument"),
+    ("multi_head", "matmul-dims", "module-argument"),
+    ("transformer", "matmul-dims", "module-argument"),
+    ("pool", "index-range", "tensor-rank"),
+    ("grid_sample", "unpack-count", "tensor-rank"),
+    ("__setitem__", "reshape-numel", "broadcast-shapes"),
+)
+
+
 def rule_of(name: str, error: str, message: str) -> str:
     """The name of the rule for a call of ``name`` that raised ``error`` with ``message``."""
     text = message.lower()
     for words, rule in _WORDS:
         if words in text:
-            return rule
+            return next((new for part, old, new in _INSIDE if part in name.lower() and old == rule), rule)
     if error == "IndexError":
         return "index-range"
     for part, rule in _CALLS:

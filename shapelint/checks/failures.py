@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shapelint.checks.classify import rule_of
 from shapelint.checks.meant import meant_size
+from shapelint.checks.trail import trail
 from shapelint.checks.view import View, sized, values_of
 from shapelint.checks.words import Words, explain
 
@@ -40,7 +41,7 @@ def failed_ops(view: View, case: CaseReport) -> Iterator[Finding]:
 
 def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
     first = next(failure for failure in op.failures if failure.run < case.probes)
-    name = (op.inner or op.target).rsplit(".", 1)[-1]
+    name = f"{op.target.rsplit('.', 1)[-1]}.{op.inner.rsplit('.', 1)[-1]}".rstrip(".")
     rule = rule_of(name, first.error, first.message)
     runs = tuple(failure.run for failure in op.failures)
     working = [run for run in op.runs if run not in runs and run < case.probes]
@@ -51,13 +52,7 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
         rule = "size-dependent"
     if rule == "broadcast-shapes" and _is_folded(case, op):
         rule = "batch-folded"
-    shapes = " and ".join(view.shape(case, value, runs) for value in values_of(op)[:3])
-    said = first.message.split("\n")[0].rstrip(". ")
-    message = f"{view.layer(op)} gets {shapes}: {said}." if shapes else f"{view.layer(op)}: {said}."
-    words = explain(view, case, op, rule, runs) or Words(message)
-    if single:
-        given = case.values[values_of(op)[0]].shapes[first.run] or ()
-        words = Words(f"{view.layer(op)} has a single value for each channel of {list(given)}: training refuses it.")
+    words = explain(view, case, op, first, runs)
     notes = [f"fails for {sized(case, first.run)}", f"works for {sized(case, working[0])}"] if working else []
     meant = meant_size(view, case, op) if not working else None
     turned = any(note.kind == "view-as-transpose" for note in op.notes)
@@ -82,6 +77,7 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
         related=view.related(case, op),
         notes=tuple(notes),
         fix=words.help,
+        trail=trail(view, case, op, runs),
     )
 
 

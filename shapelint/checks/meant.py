@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from shapelint.checks.view import View
     from shapelint.records import CaseReport, OpRecord
 
-_LAYERS_OWN = frozenset(("linear", "Linear"))
-"""Layers whose own sizes are meant to be fixed: that an input of another size fails is no hard-coded size."""
+_LAYERS_OWN = frozenset(("linear", "Linear", "cross_entropy", "CrossEntropyLoss", "nll_loss", "NLLLoss"))
+"""Layers whose own sizes are meant to be fixed, and losses over classes: another size isn't hard-coded in them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shapelint.checks import branches
-from shapelint.checks.classify import rule_of
-from shapelint.checks.view import View, sized, values_of
-from shapelint.findings import Location, Region, Related
+from shapelint.checks.trail import trail
+from shapelint.checks.view import View, values_of
+from shapelint.checks.words import spread
+from shapelint.findings import Location, Region
 from shapelint.records import size
-from shapelint.source.branches import rank_check_at, rank_checks_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shapelint.findings import Finding
-    from shapelint.records import CaseReport, Ending, TensorSpec
-    from shapelint.source.branches import RankCheck
+    from shapelint.records import CaseReport, TensorSpec
 
 _FAILED = {
     "import": ("import-failed", "{target} can't be imported: {error}: {message}."),
@@ -52,100 +49,27 @@ def target_failed(view: View) -> Iterator[Finding]:
     yield view.finding(rule, said, view.place(failure.stack), related=view.callers(failure.stack))
 
 
-def ended(view: View, case: CaseReport) -> Iterator[Finding]:
-    """Runs that ended before ``forward`` did."""
-    stopped = {ending.run for ending in case.endings}
-    whole = [run for run in range(len(case.assignments)) if run not in stopped]
-    seen: set[tuple[int, ...]] = set()
-    for ending in case.endings:
-        if ending.run >= case.probes or ending.stack in seen:
-            continue
-        seen.add(ending.stack)
-        place = view.place(ending.stack)
-        if ending.invented or ending.kind in ("data", "internal"):
-            if not any(run < case.probes for run in whole):
-                yield view.finding(
-                    "trace-incomplete", f"The trace ended here: {ending.error}: {ending.message}.", place
-                )
-            continue
-        rule = _rule(view, ending, bool(whole))
-        said = f"{ending.error}: {ending.message.rstrip('. ')}" if ending.message else ending.error
-        own = _refused(view, ending, rule)
-        refused = own or Refusal(f"{said}.")
-        notes = refused.notes
-        if whole:
-            notes = (*notes, f"fails for {sized(case, ending.run)}", f"works for {sized(case, whole[0])}")
-        elif own is None and any(character.isdigit() for character in said):
-            notes = (*notes, f"for {sized(case, ending.run)}")
-        notes = (*notes, "nothing after this line was checked")
-        related = (*refused.related, *view.callers(ending.stack))
-        yield view.finding(rule, refused.message, place, related=related, notes=notes)
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What is said of a check of the code's own that refuses an input."""
-
-    message: str
-    notes: tuple[str, ...] = ()
-    related: tuple[Related, ...] = ()
-
-
-def _refused(view: View, ending: Ending, rule: str) -> Refusal | None:
-    """The ranks that the code takes where it gave up, and the branches that take them; None for any other check."""
-    if rule not in ("unsupported-rank", "unpack-count") or not ending.stack:
-        return None
-    frame = view.report.frames[ending.stack[-1]]
-    checks = rank_checks_at(view.sources, frame.path, frame.line)
-    if not checks:
-        return None
-    told = branches.ranks_told(view, frame.path, frame.line)
-    # The check that the rank seen doesn't pass is the one that refused.
-    refusing = [c for c in checks if any(not _passes(c, rank) for rank in told.get(c.variable, ()))] or list(checks)
-    check = refusing[0]
-    seen = sorted(rank for rank in told.get(check.variable, ()) if not _passes(check, rank))
-    accepted = branches.spoken(check.ranks, check.more)
-    if rule == "unpack-count":
-        names = f"at least {accepted.split()[0]}" if check.more else accepted
-        has = f"{check.variable} has rank {seen[-1]}" if seen else f"{check.variable} has another rank"
-        return Refusal(f"The shape of {check.variable} is unpacked into {names} names, and {has}.")
-    has = f"{check.variable} has rank {seen[-1]}, and the code" if seen else "The code"
-    said = f"{ending.error}: {ending.message.rstrip('. ')}" if ending.message else ending.error
-    related = tuple(
-        Related(branch.location, f"rank {branches.spoken(branch.ranks, branch.more)} is taken here")
-        for branch in check.branches
-    )
-    return Refusal(f"{has} takes {check.variable if not seen else 'it'} with rank {accepted} only.", (said,), related)
-
-
-def _passes(check: RankCheck, rank: int) -> bool:
-    return rank in check.ranks or (check.more and rank > max(check.ranks, default=0))
-
-
-# What jaxtyping's run-time checking raises, where a project has it on.
-_TYPE_CHECKERS = ("TypeCheckError", "BeartypeCallHintParamViolation", "BeartypeCallHintReturnViolation")
-
-
-def _rule(view: View, ending: Ending, works: bool) -> str:  # noqa: FBT001
-    if ending.kind == "call":
-        return "inputs-mismatch"
-    if ending.error in _TYPE_CHECKERS:
-        return "annotation-mismatch"
-    if ending.kind == "raise":
-        frame = view.report.frames[ending.stack[-1]] if ending.stack else None
-        if frame is not None and rank_check_at(view.sources, frame.path, frame.line) is not None:
-            return "unsupported-rank"
-        return "size-dependent" if works else "rejected-input"
-    return rule_of("", ending.error, ending.message)
-
-
 def warned(view: View, case: CaseReport) -> Iterator[Finding]:
     """SL302, and SL403 for a loss that warns of its target's size."""
     for warning in case.warnings:
         if warning.runs and warning.runs[0] >= case.probes:
             continue
-        rule = "outer-broadcast" if "target size" in warning.message.lower() else "emitted-warning"
-        yield view.finding(rule, f"{warning.category}: {_first_line(warning.message)}", view.place(warning.stack))
+        said = f"{warning.category}: {_first_line(warning.message)}"
+        if "target size" not in warning.message.lower():
+            yield view.finding("emitted-warning", said, view.place(warning.stack), related=view.callers(warning.stack))
+            continue
+        op = next((one for one in case.ops if one.stack == warning.stack and "oss" in one.target), None)
+        if op is not None and op.failures:
+            continue  # what follows from the same shapes is told as the fault that it is
+        words = spread(view, case, op) if op is not None else ""
+        yield view.finding(
+            "outer-broadcast",
+            words or said,
+            view.place(warning.stack),
+            related=view.callers(warning.stack),
+            notes=(said,) if words else (),
+            trail=trail(view, case, op, op.runs) if op is not None else (),
+        )
 
 
 def _first_line(text: str) -> str:

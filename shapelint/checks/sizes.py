@@ -10,6 +10,20 @@ _FACTORS = 64
 _SHIFTS = 16
 
 
+def product(sizes: tuple[str, ...]) -> str:
+    """The product of sizes in names: ``400*B`` of ``B, 16, 5, 5``; ``?`` where one isn't known."""
+    number, names = 1, []
+    for size in sizes:
+        if size == "?":
+            return "?"
+        for factor in [size] if any(sign in size for sign in "+-/(") else size.split("*"):
+            if factor.lstrip("-").isdigit():
+                number *= int(factor)
+            else:
+                names.append(f"({factor})" if any(sign in factor for sign in "+-/") else factor)
+    return "*".join([*([str(number)] if number != 1 or not names or number == 0 else []), *names])
+
+
 @cache
 def expression(sizes: tuple[int, ...], assignments: tuple[Sizes, ...]) -> str:
     """An expression in the names that gives ``sizes[i]`` under ``assignments[i]``; ``?`` where none is found."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shapelint.checks.sizes import expression
-from shapelint.findings import Finding, Location, Region, Related, Severity
+from shapelint.findings import Finding, Location, Region, Related, Severity, Step
 from shapelint.rules import find_rule
 from shapelint.source.map import SourceMap
 
@@ -62,13 +62,16 @@ class View:
         related: tuple[Related, ...] = (),
         notes: tuple[str, ...] = (),
         fix: str = "",
+        trail: tuple[Step, ...] = (),
     ) -> Finding:
         """A finding of the rule with this name; ``warning`` and ``note`` are the most it is to be."""
         known = find_rule(rule)
         severity = Severity.WARNING if warning and known.severity is Severity.ERROR else known.severity
         severity = Severity.NOTE if note else severity
         said = known.format(message=message, error=message)
-        return Finding(known.id, known.name, severity, said, location, (self.target.target,), notes, fix, related)
+        return Finding(
+            known.id, known.name, severity, said, location, (self.target.target,), notes, fix, related, trail
+        )
 
     def sizes(self, case: CaseReport, value: int, runs: tuple[int, ...] | None = None) -> tuple[str, ...]:
         """The sizes of a value in names; ``("?",)`` where its shape isn't known.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shapelint.report.context import ReportContext
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
-_TRAIL_WIDTH = 100
+_TRAIL_WIDTH = 110
 _TARGETS_SHOWN = 4
 
 
@@ -117,7 +117,9 @@ def trail_line(finding: Finding) -> str:
 def _subject(finding: Finding) -> str:
     """The name that the message gives the last shape of the trail (``x is [B, 576]``), empty if it names none."""
     shape = re.escape(_shape(finding.trail[-1]))
-    found = re.search(rf"([\w.]+) is {shape}", "\n".join((finding.message, *finding.notes))) if shape else None
+    # Each value of a message stands behind a colon or behind the shape of another one.
+    named = rf"(?:^|: |\], )((?:(?! is |: ).)+?) is (?:[a-z]+\d*)?{shape}"
+    found = re.search(named, "\n".join((finding.message, *finding.notes)), re.MULTILINE) if shape else None
     return found.group(1) if found else ""
 
 

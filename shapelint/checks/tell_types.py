@@ -1,0 +1,83 @@
+"""Words for operands of the wrong dtype."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shapelint.checks.call import Call
+    from shapelint.records import Argument
+
+_MIXED = re.compile(
+    r"must have the same dtype|should be the same|expected .* to have the same dtype|expected scalar type \w+ but found",
+    re.IGNORECASE,
+)
+_INDEX = re.compile(
+    r"scalar types: Long, Int|dtype int64 for index|to be an integer tensor|index tensor of type|tensors used as indices must be",
+    re.IGNORECASE,
+)
+_TARGETS = frozenset(("cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"))
+_LAYERS = {"Embedding": 0, "EmbeddingBag": 0, "embedding": 0, "embedding_bag": 0, "one_hot": 0}
+
+
+def dtypes(call: Call) -> str:
+    """The words for a call that was refused for a dtype, "" for any other."""
+    if no_tensor := re.search(r"must be Tensor, not (\w+)", call.error):
+        return _no_tensor(call, no_tensor[1])
+    if call.kind in _TARGETS and ("target dtype" in call.error or "scalar type Long" in call.error):
+        x, target = call.tensor(0, "input", role="prediction"), call.tensor(1, "target")
+        if x is None or target is None:
+            return ""
+        return f"{call.spoken} takes class numbers of int64 and gets {target.dtype}: {target.typed}, {x.typed}."
+    if _INDEX.search(call.error):
+        at = call.tensor(_LAYERS.get(call.kind, 2), "index", "input")
+        wanted = "int64" if "dtype int64" in call.error or "LongTensor" in call.error else "int64 or int32"
+        if at is None or at.dtype in ("int64", "int32"):
+            return ""
+        return f"{call.spoken} takes indices of {wanted} and gets {at.dtype}: {at.typed}."
+    if _MIXED.search(call.error):
+        return _mixed(call)
+    return ""
+
+
+def _no_tensor(call: Call, kind: str) -> str:
+    given = call.argument(0, "input")
+    text = call.text(0, "input")
+    named = f": {text} is {_nested(call, given)}" if given is not None and given.kind == "list" and text else ""
+    return f"{call.spoken} takes a tensor and gets a {kind}{named}."
+
+
+def _nested(call: Call, argument: Argument) -> str:
+    if argument.kind == "list":
+        return f"({', '.join(_nested(call, item) for item in argument.items)})"
+    return call.view.shape(call.case, argument.value) if argument.kind == "value" else str(argument.literal)
+
+
+def _mixed(call: Call) -> str:
+    tensors = call.tensors()
+    if not tensors:
+        return ""
+    if call.layer is not None:
+        wanted = next((one.dtype for one in tensors[1:] if one.dtype != tensors[0].dtype), _weights(call))
+        return f"{call.spoken} has {wanted} weights and gets {tensors[0].dtype}: {tensors[0].typed}."
+    other = next((one for one in tensors[1:] if one.dtype != tensors[0].dtype), None)
+    if other is None:
+        return ""
+    return f"{call.spoken} mixes {tensors[0].dtype} with {other.dtype}: {tensors[0].typed}, {other.typed}."
+
+
+def _weights(call: Call) -> str:
+    found = re.search(r"(?:weight type|bias type) \((\w+)\)|, but got \w+ and (\w+)", call.error)
+    word = next((group for group in found.groups() if group), "") if found else ""
+    return _SPOKEN.get(word, "other")
+
+
+_SPOKEN = {
+    "Float": "float32",
+    "float": "float32",
+    "Double": "float64",
+    "double": "float64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+}
