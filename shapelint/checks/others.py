@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shapelint.checks.trail import trail
 from shapelint.checks.view import View, values_of
-from shapelint.checks.words import spread
+from shapelint.checks.words import apart, spoken, spread
 from shapelint.findings import Location, Region
 from shapelint.records import size
 
@@ -91,17 +91,17 @@ def silent(view: View, case: CaseReport) -> Iterator[Finding]:
         short = op.target.rsplit(".", 1)[-1]
         for note in op.notes:
             if note.kind == "device":
-                message = (
-                    f"{view.layer(op)} mixes a tensor that stays on the {note.text or 'cpu'} with data that moves: "
-                    "it fails on every GPU."
-                )
                 yield view.finding(
-                    "device-mismatch", message, view.place(op.stack, short), related=view.related(case, op)
+                    "device-mismatch",
+                    apart(view, case, op, note),
+                    view.place(op.stack, short),
+                    related=view.related(case, op),
                 )
             elif note.kind == "unknown":
                 yield view.finding(
                     "unknown-shape",
-                    f"The shape of {view.layer(op)} could not be computed.",
+                    f"The shape of what {spoken(view, case, op)} returns could not be computed"
+                    f"{f' ({note.text})' if note.text else ''}: what hangs on it alone was not checked.",
                     view.place(op.stack, short),
                 )
         if short in _PAIRWISE and op.outputs and not op.failures:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shapelint.checks.view import View
-    from shapelint.records import CaseReport, Failure, OpRecord
+    from shapelint.records import CaseReport, Failure, OpNote, OpRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +53,27 @@ def explain(view: View, case: CaseReport, op: OpRecord, failure: Failure, runs: 
 
 def spread(view: View, case: CaseReport, op: OpRecord) -> str:
     """The words for a loss that runs though its operands have two shapes, "" where they have one."""
+    return tell_losses.broadcasts(_call(view, case, op))
+
+
+def spoken(view: View, case: CaseReport, op: OpRecord) -> str:
+    """What the source calls an op."""
+    return _call(view, case, op).spoken
+
+
+def apart(view: View, case: CaseReport, op: OpRecord, note: OpNote) -> str:
+    """The words for tensors that meet and can't on a GPU: ``note`` has the one that stays and one that moves."""
+    call = _call(view, case, op)
+    tensors = call.tensors()
+    stays = next((one for one in tensors if case.values[one.value].pinned), None)
+    moves = next((one for one in tensors if not case.values[one.value].pinned and one.rank), None)
+    device = note.text or "cpu"
+    if stays is None or (moves is None and call.layer is None):
+        return f"{call.spoken} mixes a tensor that stays on the {device} with data that moves: it fails on every GPU."
+    other = f"{moves.name} {moves.shape}, which moves" if moves is not None else "its weights, which move"
+    return f"{call.spoken} mixes {stays.name} {stays.shape}, which stays on the {device}, with {other}: it fails on every GPU."
+
+
+def _call(view: View, case: CaseReport, op: OpRecord) -> Call:
     info = SourceMap(view.sources).call_at(view.report.frames[op.stack[-1]]) if op.stack else None
-    return tell_losses.broadcasts(Call(view, case, op, op.target.rsplit(".", 1)[-1], "", op.runs[:1] or (0,), info))
+    return Call(view, case, op, op.target.rsplit(".", 1)[-1], "", op.runs[:1] or (0,), info)
