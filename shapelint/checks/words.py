@@ -71,7 +71,8 @@ def apart(view: View, case: CaseReport, op: OpRecord, note: OpNote) -> str:
     if stays is None or (moves is None and call.layer is None):
         return f"{call.spoken} mixes a tensor that stays on the {device} with data that moves: it fails on every GPU."
     other = f"{moves.name} {moves.shape}, which moves" if moves is not None else "its weights, which move"
-    return f"{call.spoken} mixes {stays.name} {stays.shape}, which stays on the {device}, with {other}: it fails on every GPU."
+    one = f"{stays.name} {stays.shape}, which stays on the {device}"
+    return f"{call.spoken} mixes {one}, with {other}: it fails on every GPU."
 
 
 def _call(view: View, case: CaseReport, op: OpRecord) -> Call:
