@@ -83,7 +83,7 @@ def check(ctx: click.Context, /, **given: Any) -> None:
     finally:
         progress.clear()
     _report(outcome, given, time.monotonic() - start)
-    ctx.exit(FINDINGS if outcome.result.findings and not given["exit_zero"] else CLEAN)
+    ctx.exit(FINDINGS if outcome.result.failing and not given["exit_zero"] else CLEAN)
 
 
 @main.command()

@@ -124,3 +124,8 @@ class LintResult:
     skipped: tuple[Skipped, ...] = ()
     targets: tuple[TargetSummary, ...] = ()
     files: tuple[str, ...] = field(default=())
+
+    @property
+    def failing(self) -> bool:
+        """Whether an error or a warning was found: a note is worth knowing and stops nobody's commit."""
+        return any(finding.severity is not Severity.NOTE for finding in self.findings)

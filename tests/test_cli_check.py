@@ -51,6 +51,31 @@ def test_a_fault_exits_with_1_and_stands_at_its_line(project: Path) -> None:
     assert places() == [("net.py", FAULT_LINE, "matmul-dims")]
 
 
+NOTED = """from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        return self.norm(x)
+"""
+
+
+def test_a_note_alone_stops_nobodys_commit(project: Path) -> None:
+    """BatchNorm1d over one sample raises in training, which everybody knows."""
+    config = '[[models]]\ntarget = "net:Net"\ninputs = { x = "float32[B, 8]" }\n'
+    lay(project, {"shapelint.toml": config, "net.py": NOTED})
+    result = check("--output-format", "json")
+    found = json.loads(result.stdout)["findings"]
+    assert (result.exit_code, [(f["severity"], f["rule"], f["line"]) for f in found]) == (
+        0,
+        [("note", "size-dependent", 10)],
+    )
+
+
 def test_exit_zero_changes_only_the_status(project: Path) -> None:
     lay(project, {"shapelint.toml": CONFIG, "net.py": FAULTY})
     normal, zero = check(), check("--exit-zero")
