@@ -17,7 +17,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import shapelint
-from shapelint.records import TraceReport, TraceTarget, decode, encode
+from shapelint.codec import decode, encode
+from shapelint.records import TraceReport, TraceTarget
 from shapelint.trace.stamp import FileMark, FolderMark, Stamp, holds, take
 
 if TYPE_CHECKING:

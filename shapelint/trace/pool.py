@@ -15,7 +15,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shapelint.records import TargetFailure, TraceReport, TraceTarget, decode, encode
+from shapelint.codec import decode, encode
+from shapelint.records import TargetFailure, TraceReport, TraceTarget
 from shapelint.trace import crash
 from shapelint.trace.spawn import trace_apart
 

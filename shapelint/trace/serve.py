@@ -18,7 +18,8 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shapelint.records import TargetFailure, TraceReport, TraceTarget, decode, encode
+from shapelint.codec import decode, encode
+from shapelint.records import TargetFailure, TraceReport, TraceTarget
 from shapelint.trace import crash
 from shapelint.trace.children import Child, Children, Gone, Line, Readable, kill_group, write
 

@@ -8,7 +8,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING
 
-from shapelint.records import TraceReport, TraceTarget, decode, encode
+from shapelint.codec import decode, encode
+from shapelint.records import TraceReport, TraceTarget
 from shapelint.trace import crash
 
 if TYPE_CHECKING:

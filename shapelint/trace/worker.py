@@ -50,7 +50,8 @@ def run(session: Session, arguments: list[str]) -> None:
         silence()
         serve(session, commands, answers)
         return
-    from shapelint.records import TraceReport, TraceTarget, decode  # noqa: PLC0415
+    from shapelint.codec import decode  # noqa: PLC0415
+    from shapelint.records import TraceReport, TraceTarget  # noqa: PLC0415
 
     with os.fdopen(os.dup(1), "wb") as out:
         silence()
