@@ -7,6 +7,7 @@ from itertools import combinations
 
 Sizes = tuple[tuple[str, int], ...]
 _FACTORS = 64
+_LARGEST = 513
 _SHIFTS = 16
 
 
@@ -57,8 +58,38 @@ def _of_one(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
         return f"{int(ratio)}*{name}"
     if len(set(values)) < 3:  # noqa: PLR2004  # two points fit too many lines
         return ""
-    for factor in range(2, _FACTORS):
-        for shift in sorted(range(-_SHIFTS, factor + _SHIFTS), key=abs):
-            if all((v + shift) // factor == s for v, s in zip(values, sizes)):
-                return f"{name}//{factor}" if shift == 0 else f"({name}{shift:+d})//{factor}"
+    return _exact(name, values, sizes) or _floored(name, values, sizes)
+
+
+def _exact(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
+    """``H//32-1`` where every value is a multiple."""
+    for factor in range(2, _LARGEST):
+        if all(v % factor == 0 for v in values):
+            shifts = {s - v // factor for s, v in zip(sizes, values)}
+            if len(shifts) == 1:
+                return f"{name}//{factor}{_signed(shifts.pop())}"
     return ""
+
+
+def _floored(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
+    """``(H+3)//8-4``: the one factor for which a shift exists; none where several factors would do.
+
+    ``(v + c) // k == s`` just where ``k*s - v <= c < k*s - v + k``: the shifts that do are those in all these intervals.
+    """
+    found = []
+    for factor in range(2, _FACTORS):
+        low = max(factor * s - v for s, v in zip(sizes, values))
+        high = min(factor * s - v + factor - 1 for s, v in zip(sizes, values))
+        if low <= high:
+            found.append((factor, low, high))
+    if len(found) != 1:
+        return ""
+    factor, low, high = found[0]
+    shift = min(range(low, high + 1), key=lambda c: (c % factor != 0, abs(c)))
+    whole, rest = divmod(shift, factor)
+    inner = name if rest == 0 else f"({name}+{rest})"
+    return f"{inner}//{factor}{_signed(whole)}"
+
+
+def _signed(number: int) -> str:
+    return f"{number:+d}" if number else ""

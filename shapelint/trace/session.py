@@ -136,7 +136,7 @@ def _case(
 ) -> CaseReport | TargetFailure:
     """All runs of one case, one after another on the same instance, as training would."""
     case = target.cases[number]
-    sizes = assign.assignments(target, case)
+    sizes = assign.assignments(target, case, assign.numbers_in(model, case))
     owners = Owners(model)
     function = (
         model if target.method == "forward" or not isinstance(model, nn.Module) else getattr(model, target.method)
