@@ -191,3 +191,28 @@ def test_torch_s_own_words_lead_to_the_rule(rule: str, name: str, call: Callable
 )
 def test_a_size_is_an_expression_that_holds_in_every_run_or_a_question_mark(sizes: tuple[int, ...], text: str) -> None:
     assert expression(sizes, ((("B", 7),), (("B", 11),), (("B", 13),))) == text
+
+
+HEIGHTS = (67, 194, 163)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (lambda h: h // 2, "H//2"),
+        (lambda h: (h - 1) // 2, "(H+1)//2-1"),
+        (lambda h: (h + 31) // 32, "(H+31)//32"),
+        (lambda h: h // 8 - 4, "H//8-4"),
+        (lambda h: (h - 4) // 2 + 1, "H//2-1"),
+        (lambda h: h * h + 1, "?"),
+    ],
+)
+def test_a_size_that_strides_and_windows_made_is_the_one_expression_that_fits(
+    size: Callable[[int], int], text: str
+) -> None:
+    made = tuple(size(height) for height in HEIGHTS)
+    assert expression(made, tuple((("H", height),) for height in HEIGHTS)) == text
+
+
+def test_a_size_that_several_expressions_fit_is_a_question_mark() -> None:
+    assert expression((1, 3, 2), ((("T", 7),), (("T", 22),), (("T", 13),))) == "?"

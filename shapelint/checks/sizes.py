@@ -74,7 +74,7 @@ def _exact(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
 def _floored(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
     """``(H+3)//8-4``: the one factor for which a shift exists; none where several factors would do.
 
-    ``(v + c) // k == s`` just where ``k*s - v <= c < k*s - v + k``: the shifts that do are those in all these intervals.
+    ``(v + c) // k == s`` just where ``k*s - v <= c < k*s - v + k``: the shifts that do lie in all these intervals.
     """
     found = []
     for factor in range(2, _FACTORS):
@@ -85,7 +85,8 @@ def _floored(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
     if len(found) != 1:
         return ""
     factor, low, high = found[0]
-    shift = min(range(low, high + 1), key=lambda c: (c % factor != 0, abs(c)))
+    # Rounded down or up is what strides do; three sizes can't tell more where the factor is large.
+    shift = min(range(low, high + 1), key=lambda c: (c % factor != 0, c % factor != factor - 1, abs(c)))
     whole, rest = divmod(shift, factor)
     inner = name if rest == 0 else f"({name}+{rest})"
     return f"{inner}//{factor}{_signed(whole)}"

@@ -76,10 +76,11 @@ class View:
     def sizes(self, case: CaseReport, value: int, runs: tuple[int, ...] | None = None) -> tuple[str, ...]:
         """The sizes of a value in names; ``("?",)`` where its shape isn't known.
 
-        All runs take part where the value has one rank in them: a name shows though only one run failed.
+        All regular runs take part where the value has one rank in them: a name shows though only one run failed.
         """
         record = case.values[value]
-        every = [(r, s) for r, s in enumerate(record.shapes) if s is not None]
+        known = [(r, s) for r, s in enumerate(record.shapes) if s is not None]
+        every = [(r, s) for r, s in known if r < case.probes] or known
         picked = every
         if len({len(s) for _, s in every}) != 1:
             picked = [(r, s) for r, s in every if runs is None or r in runs]
