@@ -23,7 +23,7 @@ def encode(record: Any) -> Any:
 
 
 def decode(kind: type[_T], data: Any) -> _T:
-    """The record that `encode` wrote; ``kind`` is its dataclass. Raises ValueError where the data are of another shape."""
+    """The record that `encode` wrote; ``kind`` is its dataclass. Raises ValueError for data of another shape."""
     try:
         return typing.cast("_T", _reader(typing.cast("Any", kind))(data))
     except (TypeError, IndexError, KeyError) as error:

@@ -39,7 +39,7 @@ def target_failed(view: View) -> Iterator[Finding]:
         rule = "rejected-input"
     if failure.kind == "construction" and "num_groups" in failure.message:
         rule = "channel-count"
-    broken = re.search(r"\((.+):\d+\)$", message) if failure.error == "SyntaxError" else None
+    broken = re.search(r" \(((?:/|[A-Za-z]:).+):\d+\)$", message) if failure.error == "SyntaxError" else None
     error = view.sources.load(broken[1]).error if broken else None
     if broken and error is not None:
         place = Location(broken[1], Region(error.line, error.column, error.line, error.column + 1))
