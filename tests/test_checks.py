@@ -215,4 +215,4 @@ def test_a_size_that_strides_and_windows_made_is_the_one_expression_that_fits(
 
 
 def test_a_size_that_several_expressions_fit_is_a_question_mark() -> None:
-    assert expression((1, 3, 2), ((("T", 7),), (("T", 22),), (("T", 13),))) == "?"
+    assert expression((1, 4, 2), ((("T", 7),), (("T", 22),), (("T", 13),))) == "?"

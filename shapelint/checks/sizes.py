@@ -72,7 +72,7 @@ def _exact(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
 
 
 def _floored(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
-    """``(H+3)//8-4``: the one factor for which a shift exists; none where several factors would do.
+    """``(H+3)//8-4``: the one factor for which a shift exists, or the one power of two; else none.
 
     ``(v + c) // k == s`` just where ``k*s - v <= c < k*s - v + k``: the shifts that do lie in all these intervals.
     """
@@ -82,11 +82,14 @@ def _floored(name: str, values: list[int], sizes: tuple[int, ...]) -> str:
         high = min(factor * s - v + factor - 1 for s, v in zip(sizes, values))
         if low <= high:
             found.append((factor, low, high))
+    if len(found) > 1:
+        # Small sizes fit many factors; halvings that round down or up are the only guess that is allowed.
+        found = [(f, a, b) for f, a, b in found if f & (f - 1) == 0 and (a <= 0 <= b or a <= f - 1 <= b)]
     if len(found) != 1:
         return ""
     factor, low, high = found[0]
     # Rounded down or up is what strides do; three sizes can't tell more where the factor is large.
-    shift = min(range(low, high + 1), key=lambda c: (c % factor != 0, c % factor != factor - 1, abs(c)))
+    shift = min(range(low, high + 1), key=lambda c: (c // factor != 0, c % factor not in (0, factor - 1), abs(c)))
     whole, rest = divmod(shift, factor)
     inner = name if rest == 0 else f"({name}+{rest})"
     return f"{inner}//{factor}{_signed(whole)}"
