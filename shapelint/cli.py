@@ -72,17 +72,21 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 
     start = time.monotonic()
     request = _request(given)
+    if (given["fix"] or given["diff"]) and given["update_baseline"]:
+        raise click.UsageError("--update-baseline takes the findings as they are; run it without --fix and --diff")
     progress = _Progress(enabled=sys.stderr.isatty() and not given["quiet"] and not given["show_settings"])
     try:
         if given["show_settings"]:
             _write("".join(shown(project) for project in lint.settings(request)))
             return
-        outcome = lint.lint(request, progress.show)
+        repairs = given["fix"] or given["diff"]
+        outcome = _repaired(request, given, progress) if repairs else lint.lint(request, progress.show)
     except lint.EXPECTED as error:
         raise CouldNotRun(str(error)) from error
     finally:
         progress.clear()
-    _report(outcome, given, time.monotonic() - start)
+    if not given["diff"]:
+        _report(outcome, given, time.monotonic() - start)
     ctx.exit(FINDINGS if outcome.result.failing and not given["exit_zero"] else CLEAN)
 
 
@@ -188,6 +192,25 @@ def _request(given: dict[str, Any]) -> Request:
         shard=given["shard"],
         update_baseline=given["update_baseline"],
     )
+
+
+def _repaired(request: Request, given: dict[str, Any], progress: _Progress) -> Outcome:
+    """What remains after the edits, which are written; with --diff they are printed, and all findings remain."""
+    from shapelint import fix
+
+    repaired = fix.repair(request, progress.show)
+    progress.clear()
+    if given["diff"]:
+        _write(fix.diff(repaired.changes), given["output_file"])
+    else:
+        try:
+            fix.write(repaired.changes)
+        except fix.FixError as error:
+            raise CouldNotRun(str(error)) from error
+    if not given["quiet"]:
+        for line in fix.told(repaired, written=not given["diff"]):
+            click.echo(line, err=True)
+    return repaired.before if given["diff"] else repaired.after
 
 
 def _report(outcome: Outcome, given: dict[str, Any], seconds: float) -> None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from shapelint.baseline import BaselineError
 from shapelint.checks import check_report, merge_findings
+from shapelint.checks.repair import with_fixes
+from shapelint.checks.view import View
 from shapelint.config import Config, ConfigError, Overrides, import_roots, load, override
 from shapelint.discovered import tempered
 from shapelint.findings import Finding, LintResult, Skipped
 from shapelint.plan import Plan, Planned, in_shard, plan, shard
-from shapelint.projects import PathError, Scope, find_scope, git_root, is_excluded, matches
+from shapelint.projects import PathError, Scope, find_scope, git_root, is_below, is_excluded, matches
 from shapelint.rules import Rule, load_rules
 from shapelint.selection import SelectionError, is_named
 from shapelint.silence import by_baseline, by_comment
@@ -21,10 +23,11 @@ from shapelint.source.files import SourceCache
 from shapelint.syntax import syntax_findings
 from shapelint.trace.cache import FOLDER
 from shapelint.trace.interpreter import InterpreterError
-from shapelint.tracing import Traced, summarise, workers
+from shapelint.tracing import Traced, Workers, summarise, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
 EXPECTED = (BaselineError, ConfigError, InterpreterError, PathError, SelectionError)
 """What keeps a run from running, with a message for the person who asked for it."""
@@ -55,37 +58,98 @@ class Outcome:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run before its traces: the scope, the models, what is skipped, and by root the rules that are on."""
+
+    request: Request
+    rules: tuple[Rule, ...]
+    scope: Scope
+    planned: tuple[Planned, ...]
+    skipped: tuple[Skipped, ...]
+    enabled: Mapping[str, Sequence[Rule]]
+
+    def workers(self, planned: Sequence[Planned], *, cache: bool) -> AbstractContextManager[Workers]:
+        """The workers for some models, as the request wants them."""
+        request = self.request
+        return workers(planned, python=request.python, jobs=request.jobs, cache=cache and request.cache)
+
+
 def lint(request: Request, on_progress: Callable[[int, int], None] | None = None) -> Outcome:
     """The outcome of one run. ``on_progress`` is told how many models of how many are done. Raises `EXPECTED`."""
+    sources = SourceCache()
+    run = prepare(request, sources)
+    with run.workers(run.planned, cache=True) as at_work:
+        found = syntax(run, sources)
+        traced = at_work.trace(on_progress)
+    return judge(run, traced, sources, found)
+
+
+def prepare(request: Request, sources: SourceCache) -> Prepared:
+    """The run that is asked for, up to its traces. Raises `EXPECTED`."""
     rules = load_rules()
     scope = configure(request, rules)
     enabled = {config.root: config.rules(rules) for config in scope.projects}
-    sources = SourceCache()
     scope, planned, skipped = _divided(request, scope, plan(scope, sources))
+    return Prepared(request, rules, scope, planned, skipped, enabled)
 
-    with workers(planned, python=request.python, jobs=request.jobs, cache=request.cache) as at_work:
-        found = [*_syntax(scope, sources, enabled)]
-        traced = at_work.trace(on_progress)
+
+def syntax(run: Prepared, sources: SourceCache) -> tuple[Finding, ...]:
+    """The syntax errors in the files of a run."""
+    found = []
+    for path, config in run.scope.files:
+        rule = next((rule for rule in run.enabled[config.root] if rule.name == "syntax-error"), None)
+        if rule:
+            found += [f for f in syntax_findings(path, sources, rule) if not _is_ignored(f, config)]
+    return tuple(found)
+
+
+def judge(
+    run: Prepared, traced: Sequence[Traced], sources: SourceCache, broken: Sequence[Finding] | None = None
+) -> Outcome:
+    """What the traces of a run's models mean, silenced and sorted. ``broken`` is what `syntax` said, if it is known."""
+    request, rules, scope, planned, enabled = run.request, run.rules, run.scope, run.planned, run.enabled
+    found = [*(syntax(run, sources) if broken is None else broken)]
     for one, answer in zip(planned, traced):
         on = frozenset(rule.id for rule in enabled[one.config.root])
         checked = check_report(answer.report, one.target, sources, outputs=one.model.outputs)
         found += [tempered(f, one.model) for f in checked if f.id in on and _is_wanted(f, one, scope)]
+    merged = _repairable(merge_findings(found), run, traced, sources)
 
     complete = {} if request.shard else _checked(scope, traced, enabled)
-    commented = by_comment(merge_findings(found), sources, rules, complete)
+    commented = by_comment(merged, sources, rules, complete)
     kept = [f for f in commented.kept if not _is_ignored(f, scope.project_of(f.location.path))]
     known = by_baseline(kept, sources, scope, enabled, update=request.update_baseline)
 
     result = LintResult(
         findings=tuple(sorted(known.kept, key=lambda finding: finding.sort_key)),
         suppressed=tuple(sorted((*commented.suppressed, *known.suppressed), key=lambda pair: pair[0].sort_key)),
-        skipped=skipped,
+        skipped=run.skipped,
         targets=tuple([summarise(one, answer) for one, answer in zip(planned, traced)]),
         files=tuple([path for path, _ in scope.files]),
     )
     on_somewhere = frozenset(rule.id for each in enabled.values() for rule in each)
     shown = tuple([rule for rule in rules if rule.id in on_somewhere])
     return Outcome(result, shown, git_root(scope.given[0]), (*_nothing(scope, planned), *known.notices))
+
+
+def _repairable(
+    findings: Sequence[Finding], run: Prepared, traced: Sequence[Traced], sources: SourceCache
+) -> tuple[Finding, ...]:
+    """The findings, with a fix where there is a certain one in the project's own files."""
+    views = [View(answer.report, one.target, sources) for one, answer in zip(run.planned, traced)]
+    stated = [view for view, one in zip(views, run.planned) if not one.model.assumed]
+    return tuple(
+        [
+            replace(f, fix=()) if any(not _is_own(edit.location.path, run.scope) for edit in f.fix) else f
+            for f in with_fixes(findings, views, stated)
+        ]
+    )
+
+
+def _is_own(path: str, scope: Scope) -> bool:
+    config = scope.project_of(path)
+    return is_below(path, config.root) and not is_excluded(path, config)
 
 
 def configure(request: Request, rules: Sequence[Rule]) -> Scope:
@@ -130,14 +194,6 @@ def _divided(request: Request, scope: Scope, planned: Plan) -> tuple[Scope, tupl
     files = tuple([(path, config) for path, config in scope.files if in_shard(path, *request.shard, base)])
     own = tuple([one for one in skipped if in_shard(one.path, *request.shard, base)])
     return replace(scope, files=files), shard(planned.models, *request.shard, base), own
-
-
-def _syntax(scope: Scope, sources: SourceCache, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Finding]:
-    for path, config in scope.files:
-        rule = next((rule for rule in rules[config.root] if rule.name == "syntax-error"), None)
-        if rule:
-            found = syntax_findings(path, sources, rule)
-            yield from (f for f in found if not _is_ignored(f, config))
 
 
 def _is_wanted(finding: Finding, planned: Planned, scope: Scope) -> bool:

@@ -59,11 +59,20 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsaved:
+    """The text that a file is to be read as, whatever is on disk; ``encoding`` is the file's."""
+
+    path: str
+    text: str
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
 class TraceTarget:
     """One model to trace, with everything the worker needs to know. Paths are absolute.
 
     ``target`` is ``module:attribute``; ``src`` the import roots; ``batch`` the names that stand for the batch;
-    ``timeout`` seconds and ``memory`` bytes bound the whole target.
+    ``timeout`` seconds and ``memory`` bytes bound the whole target. ``unsaved`` are files to be read otherwise.
     """
 
     target: str
@@ -79,6 +88,7 @@ class TraceTarget:
     explore: bool = False
     timeout: float = 60.0
     memory: int = 4 << 30
+    unsaved: tuple[Unsaved, ...] = ()
 
 
 # ---------------------------------------------------------------------------------------------- what was seen

@@ -21,7 +21,7 @@ def test_a_command_prints_what_is_shown_below_it(command: str, output: str, monk
 
 
 def test_there_are_commands_and_the_files_they_need_are_there() -> None:
-    assert len(SHOWN) == 2
+    assert len(SHOWN) == 3
     for name in ("requirements-dev.txt", "scripts/test", "rules", "fixtures", ".pre-commit-hooks.yaml"):
         assert (ROOT / name).exists()
 

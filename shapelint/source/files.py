@@ -17,7 +17,7 @@ import sys
 import tokenize
 import warnings
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -134,6 +134,12 @@ class SourceCache:
         if path not in self._files:
             self._files[path] = read_source(path)
         return self._files[path]
+
+    def changed(self, texts: Mapping[str, str]) -> SourceCache:
+        """Another cache, in which the files at some paths have another text and their encoding."""
+        other = SourceCache()
+        other._files = {**self._files, **{path: replace(self.load(path), text=text) for path, text in texts.items()}}
+        return other
 
 
 def read_source(path: str) -> SourceFile:

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from shapelint.records import CaseReport, RankSeen, TargetFailure, TraceReport, TraceTarget, Unused
-from shapelint.trace import assign, frames, inputs, invented, neighbours, run
+from shapelint.trace import assign, frames, inputs, invented, neighbours, run, unsaved
 from shapelint.trace.align import Tables, merge
 from shapelint.trace.axes.judge import annotate
 from shapelint.trace.build import building, to_meta_parameters
@@ -47,6 +47,7 @@ def load(target: TraceTarget) -> Loaded | TraceReport:
     for folder in reversed(target.src):
         if folder not in sys.path:
             sys.path.insert(0, folder)
+    unsaved.install(target.unsaved)
     outcome = call_user(importlib.import_module, (target.target.partition(":")[0],))
     if outcome.error is not None:
         return _failure(target, "import", outcome)
