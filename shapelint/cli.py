@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shapelint import __version__
+from shapelint import RULES_URL, __version__
 from shapelint.options import check_options, cores, wants_color
 
 if TYPE_CHECKING:
@@ -225,6 +225,7 @@ def _report(outcome: Outcome, given: dict[str, Any], seconds: float) -> None:
         git_root=outcome.git_root or os.getcwd(),
         rules=outcome.rules,
         version=__version__,
+        links=(os.environ.get("SHAPELINT_RULES_URL") or RULES_URL).rstrip("/") + "/",
         color=wants_color(given["color"], os.environ, terminal=sys.stdout.isatty() and not to_file),
         category=given["sarif_category"],
         show_suppressed=given["show_suppressed"],

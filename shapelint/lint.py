@@ -116,7 +116,7 @@ def judge(
         found += [tempered(f, one.model) for f in checked if f.id in on and _is_wanted(f, one, scope)]
     merged = _repairable(merge_findings(found), run, traced, sources)
 
-    complete = {} if request.shard else _checked(scope, traced, enabled)
+    complete = {} if request.shard else _checked(scope, planned, traced, enabled)
     commented = by_comment(merged, sources, rules, complete)
     kept = [f for f in commented.kept if not _is_ignored(f, scope.project_of(f.location.path))]
     known = by_baseline(kept, sources, scope, enabled, update=request.update_baseline)
@@ -197,9 +197,13 @@ def _divided(request: Request, scope: Scope, planned: Plan) -> tuple[Scope, tupl
 
 
 def _is_wanted(finding: Finding, planned: Planned, scope: Scope) -> bool:
-    """Whether a finding is to be told; those of a model that some files brought in, only where they stand in these."""
+    """Whether a finding is to be told; those of a model that some files brought in, only where they stand in these.
+
+    A file counts for a model only if it would bring it in alone: what is told must not hang on which files are given
+    together, since pre-commit divides a long list.
+    """
     path = finding.location.path
-    here = planned.whole or scope.covers(path)
+    here = planned.whole or (scope.covers(path) and os.path.realpath(path) in planned.reach)
     return here and not is_excluded(path, planned.config) and not _is_ignored(finding, planned.config)
 
 
@@ -214,10 +218,13 @@ def _is_ignored(finding: Finding, config: Config) -> bool:
 
 
 def _checked(
-    scope: Scope, traced: Sequence[Traced], enabled: Mapping[str, Sequence[Rule]]
+    scope: Scope, planned: Sequence[Planned], traced: Sequence[Traced], enabled: Mapping[str, Sequence[Rule]]
 ) -> dict[str, Sequence[Rule]]:
     """The given files that a model was traced through, if every such model was traced to the end, with their rules."""
-    ends = [(one.complete, frozenset(map(os.path.realpath, one.report.files))) for one in traced]
+    ends = []
+    for one, answer in zip(planned, traced):
+        files = frozenset(map(os.path.realpath, answer.report.files))
+        ends.append((answer.complete, files if one.whole else files & one.reach))
     whole = {file for complete, files in ends if complete for file in files}
     part = {file for complete, files in ends if not complete for file in files}
     reached = whole - part

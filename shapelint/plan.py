@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One model to check. ``whole`` says that its whole project was asked for, not only some files of it."""
+    """One model to check. ``whole`` says that its whole project was asked for, not only some files of it.
+
+    ``reach`` are the files (symlinks resolved) that its module imports, however indirectly, as the source says.
+    """
 
     target: TraceTarget
     model: ModelConfig
     config: Config
     whole: bool
+    reach: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,11 @@ def plan(scope: Scope, sources: SourceCache) -> Plan:
             found = find_models(scope.files_of(config), config.src, sources)
             models = found.models
             skipped += [one for one in found.skipped if scope.covers(one.path)]
-        touched = (m for m in models if whole or reach.touches(_modules(m), files))
-        planned += [Planned(trace_target(config, model), model, config, whole) for model in touched]
+        for model in models:
+            # Of a whole project all models are checked: reading what they import would only take time.
+            reached = frozenset() if whole else reach.of(_modules(model))
+            if whole or reached & files:
+                planned.append(Planned(trace_target(config, model), model, config, whole, reached))
     return Plan(tuple(planned), tuple(skipped))
 
 
@@ -120,18 +127,15 @@ class _Reach:
         self.src = src
         self._imports: dict[str, tuple[str, ...]] = {}
 
-    def touches(self, modules: Iterable[str], files: frozenset[str]) -> bool:
-        """Whether one of the files is among the modules' own or those they import."""
+    def of(self, modules: Iterable[str]) -> frozenset[str]:
+        """The modules' own files and those they import, symlinks resolved."""
         waiting = [path for module in modules for path in self._files_of(module)]
         seen = set(waiting)
         while waiting:
-            path = waiting.pop()
-            if os.path.realpath(path) in files:
-                return True
-            new = [found for found in self._direct(path) if found not in seen]
+            new = [found for found in self._direct(waiting.pop()) if found not in seen]
             seen.update(new)
             waiting.extend(new)
-        return False
+        return frozenset(map(os.path.realpath, seen))
 
     def _direct(self, path: str) -> tuple[str, ...]:
         if path not in self._imports:

@@ -66,13 +66,13 @@ def by_baseline(
     text_of = partial(_text, sources)
     done = [Silenced(tuple(groups.pop("", ())))]
     for path, group in groups.items():
-        if update:
-            done.append(_written(path, group, text_of))
-            continue
         projects = [config for config in scope.projects if config.baseline == path]
         ids = {rule.id for config in projects for rule in enabled[config.root]}
         looked_at = {file for file, config in scope.files if config in projects}
-        done.append(_known(path, group, text_of, looked_at, ids))
+        if update:
+            done.append(_written(path, group, text_of))
+        else:
+            done.append(_known(path, group, text_of, looked_at, ids))
     return Silenced(
         tuple([finding for each in done for finding in each.kept]),
         tuple([pair for each in done for pair in each.suppressed]),

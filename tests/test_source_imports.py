@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from cli_samples import lay
 
 from shapelint.source.imports import imports_of
 
@@ -76,3 +77,21 @@ def test_a_file_in_another_encoding_and_a_missing_one_are_no_error(root: Path) -
 def test_the_answer_follows_the_content(root: Path) -> None:
     assert found(root, "top.py", "import pkg.a") == ["pkg/__init__.py", "pkg/a.py"]
     assert found(root, "top.py", "import bare.d") == ["bare/d.py"]
+
+
+@pytest.mark.parametrize(
+    ("code", "reached"),
+    [
+        ('importlib.import_module(f"zoo.{name}")', {"zoo/__init__.py", "zoo/one.py", "zoo/deep/two.py"}),
+        ('importlib.import_module("zoo." + name)', {"zoo/__init__.py", "zoo/one.py", "zoo/deep/two.py"}),
+        ('importlib.import_module(f".zoo.{name}", __package__)', {"zoo/__init__.py", "zoo/one.py", "zoo/deep/two.py"}),
+        ("importlib.import_module(name)", {"zoo/__init__.py", "zoo/one.py", "zoo/deep/two.py", "beside.py"}),
+        ('spec_from_file_location("x", path)', {"zoo/__init__.py", "zoo/one.py", "zoo/deep/two.py", "beside.py"}),
+        ('importlib.import_module("zoo.one")', {"zoo/__init__.py", "zoo/one.py"}),
+    ],
+)
+def test_a_module_named_at_run_time_may_be_any_below(tmp_path: Path, code: str, reached: set[str]) -> None:
+    files = ("zoo/__init__.py", "zoo/one.py", "zoo/deep/two.py", "beside.py", ".venv/lib/other.py", "env/lib/other.py")
+    lay(tmp_path, {**dict.fromkeys(files, ""), "env/pyvenv.cfg": "", "make.py": f"{code}\n"})
+    found = imports_of(str(tmp_path / "make.py"), [str(tmp_path)])
+    assert {os.path.relpath(path, tmp_path) for path in found} == reached

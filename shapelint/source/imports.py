@@ -1,7 +1,8 @@
 """Which project files a file imports, read from its text: what may change a model when it changes.
 
 Conservative: an import inside a function or under ``TYPE_CHECKING`` counts like any other, and so does
-``importlib.import_module("a.b")``. What is found nowhere below the import roots is somebody else's package.
+``importlib.import_module("a.b")``; a name that is only known when the code runs may be any module below. What is
+found nowhere below the import roots is somebody else's package.
 """
 
 from __future__ import annotations
@@ -22,15 +23,20 @@ if TYPE_CHECKING:
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import\b(.*)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _DYNAMIC = frozenset({"import_module", "__import__", "resolve_name"})
+_BY_PATH = frozenset({"spec_from_file_location", "run_path", "run_module", "SourceFileLoader"})
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One imported module as it is written: ``level`` counts the dots; ``names`` may be attributes or modules."""
+    """One imported module as it is written: ``level`` counts the dots; ``names`` may be attributes or modules.
+
+    ``below`` says that it may be any module below that one: the name is only known when the code runs.
+    """
 
     level: int
     module: str
     names: tuple[str, ...] = ()
+    below: bool = False
 
 
 def imports_of(path: str, src_roots: Iterable[str]) -> tuple[str, ...]:
@@ -90,6 +96,24 @@ def _from_tree(tree: ast.Module) -> Iterator[Imported]:
             case ast.Call(func=func, args=[ast.Constant(value=str(name)), *_]) if last_name(func) in _DYNAMIC:
                 stripped = name.lstrip(".")
                 yield Imported(len(name) - len(stripped), stripped.partition(":")[0])
+            case ast.Call(func=func, args=[name, *_]) if last_name(func) in _DYNAMIC:
+                yield _any_below(name)
+            case ast.Call(func=func) if last_name(func) in _BY_PATH:
+                yield Imported(1, "", below=True)
+
+
+def _any_below(name: ast.expr) -> Imported:
+    """Any module that a name made up at run time may mean: those below the package it starts with, else all beside."""
+    match name:
+        case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]):
+            pass
+        case ast.BinOp(left=ast.Constant(value=str(start))):
+            pass
+        case _:
+            start = ""
+    package = start.lstrip(".").rpartition(".")[0]
+    level = len(start) - len(start.lstrip("."))
+    return Imported(level if package or level else 1, package, below=True)
 
 
 def _from_text(text: str) -> Iterator[Imported]:
@@ -119,6 +143,20 @@ def _resolved(one: Imported, folder: str, roots: tuple[str, ...]) -> Iterator[st
 
 def _with_names(one: Imported, root: str) -> Iterator[str]:
     yield from module_files(one.module, root)
+    if one.below:
+        yield from _files_below(os.path.join(root, *one.module.split(".")))
     for name in one.names:
         below = os.path.join(root, *one.module.split("."), name)
         yield from (p for p in (os.path.join(below, "__init__.py"), f"{below}.py") if os.path.isfile(p))
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if _holds_modules(base, name)]
+        yield from (os.path.join(base, name) for name in names if name.endswith(".py"))
+
+
+def _holds_modules(base: str, name: str) -> bool:
+    """Not a virtual environment, nor a folder such as .git or __pycache__."""
+    is_environment = os.path.exists(os.path.join(base, name, "pyvenv.cfg"))
+    return name.isidentifier() and name != "__pycache__" and not is_environment
