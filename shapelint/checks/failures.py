@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shapelint.checks.classify import rule_of
@@ -13,7 +14,7 @@ from shapelint.checks.words import Words, explain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shapelint.findings import Finding
+    from shapelint.findings import Finding, Location
     from shapelint.records import CaseReport, OpRecord
 
 
@@ -31,12 +32,35 @@ _MEANT = frozenset(
 )
 
 
+_NAMED = 4
+"""So many other modules are named at most."""
+
+
 def failed_ops(view: View, case: CaseReport) -> Iterator[Finding]:
-    """A finding for each op that raised: an error if it raised in every regular run that reached it, else a warning."""
+    """A finding for each place at which ops raised: an error if they did in every regular run, else a warning.
+
+    A loop over layers is one place: its first failure speaks, and names the other modules.
+    """
+    found: dict[tuple[str, Location], list[tuple[Finding, str]]] = {}
     for op in case.ops:
         # An extra probe only asks whether a neighbouring size works: its own failure says nothing.
         if any(failure.run < case.probes for failure in op.failures):
-            yield _finding(view, case, op)
+            finding = _finding(view, case, op)
+            path = view.report.modules[op.module].path if op.module >= 0 else ""
+            found.setdefault((finding.rule, finding.location), []).append((finding, path))
+    for alike in found.values():
+        yield _counted(alike)
+
+
+def _counted(alike: list[tuple[Finding, str]]) -> Finding:
+    """The worst of the findings of one place, which names the modules that the others are in."""
+    first, its_path = min(alike, key=lambda pair: pair[0].severity.rank)
+    others = [path for path in dict.fromkeys(path for _, path in alike) if path not in ("", its_path)]
+    if not others:
+        return first
+    shown = ", ".join(others) if len(others) <= _NAMED else f"{', '.join(others[: _NAMED - 1])} … {others[-1]}"
+    note = f"the same in {len(others)} other module{'s' if len(others) > 1 else ''}: {shown}"
+    return replace(first, notes=(*first.notes, note))
 
 
 def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
