@@ -111,37 +111,34 @@ class Net(nn.Module):
 """
 
 
-@pytest.mark.parametrize("line", range(7, 14))
-def test_a_comment_on_any_line_of_the_statement_silences(tmp_path: Path, line: int) -> None:
-    lay(tmp_path, {"net.py": LONG, "shapelint.toml": MODEL.format("net:Net", ROWS)})
-    lines = (tmp_path / "net.py").read_text(encoding="utf-8").splitlines()
-    lines[line - 1] += "  # shapelint: ignore[cat-shapes]"
-    (tmp_path / "net.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert findings(tmp_path) == []
+WORDS = ("SL104", "SL1", "cat-shapes", "ALL")
 
 
-@pytest.mark.parametrize("word", ["SL104", "SL1", "cat-shapes", "ALL"])
-def test_a_rule_is_turned_off_by_id_prefix_and_name(tmp_path: Path, word: str) -> None:
-    model = MODEL.format("net:Net", ROWS)
-    lay(tmp_path, {"net.py": LONG, "shapelint.toml": model})
-    assert [one["id"] for one in findings(tmp_path)] == ["SL104"]
-    assert findings(tmp_path, "--ignore", word) == []
-    lay(tmp_path, {"shapelint.toml": f'per-file-ignores = {{ "net.py" = ["{word}"] }}\n{model}'})
-    assert findings(tmp_path) == []
-    lay(tmp_path, {"shapelint.toml": f'per-file-ignores = {{ "other.py" = ["{word}"] }}\n{model}'})
-    assert len(findings(tmp_path)) == 1
-    code = LONG.replace("import torch\n", f"# shapelint: ignore-file[{word}]\nimport torch\n", 1)
-    if word != "ALL":
-        lay(tmp_path, {"net.py": code, "shapelint.toml": model})
-        assert findings(tmp_path) == []
+def projects(root: Path, settings: list[tuple[str, str]]) -> list[str]:
+    """The names of those folders in which something is found: each has a line of configuration and a file of code."""
+    for number, (line, code) in enumerate(settings):
+        lay(root / str(number), {"net.py": code, "shapelint.toml": f"{line}\n{MODEL.format('net:Net', ROWS)}"})
+    return [one["path"].rsplit("/", 2)[-2] for one in findings(root)]
 
 
-@pytest.mark.parametrize("word", ["SL104", "SL1", "cat-shapes", "ALL"])
-def test_only_what_is_selected_is_told(tmp_path: Path, word: str) -> None:
-    lay(tmp_path, {"net.py": LONG, "shapelint.toml": f'select = ["{word}"]\n' + MODEL.format("net:Net", ROWS)})
-    assert [one["id"] for one in findings(tmp_path)] == ["SL104"]
+def test_a_comment_on_any_line_of_the_statement_silences(tmp_path: Path) -> None:
+    settings = []
+    for number in range(6, 13):
+        lines = LONG.lstrip("\n").splitlines()
+        lines[number] += "  # shapelint: ignore[cat-shapes]"
+        settings.append(("", "\n".join(lines) + "\n"))
+    assert LONG.lstrip("\n").splitlines()[5].endswith("def forward(self, x):")
+    assert projects(tmp_path, [*settings, ("", LONG)]) == ["7"]
 
 
-def test_what_is_not_selected_is_not_told(tmp_path: Path) -> None:
-    lay(tmp_path, {"net.py": LONG, "shapelint.toml": 'select = ["SL2"]\n' + MODEL.format("net:Net", ROWS)})
-    assert findings(tmp_path) == []
+def test_a_rule_is_turned_off_for_a_file_by_id_prefix_and_name(tmp_path: Path) -> None:
+    own = [(f'per-file-ignores = {{ "net.py" = ["{word}"] }}', LONG) for word in WORDS]
+    other = [('per-file-ignores = { "other.py" = ["ALL"] }', LONG)]
+    comments = [("", f"# shapelint: ignore-file[{word}]\n{LONG}") for word in WORDS[:3]]
+    assert projects(tmp_path, [*own, *other, *comments]) == ["4"]
+
+
+def test_only_what_is_selected_is_told_and_what_is_ignored_is_not(tmp_path: Path) -> None:
+    selected = [(f'select = ["{word}"]', LONG) for word in WORDS]
+    others = [('select = ["SL2"]', LONG), *[(f'ignore = ["{word}"]', LONG) for word in WORDS]]
+    assert projects(tmp_path, [*selected, *others]) == ["0", "1", "2", "3"]
