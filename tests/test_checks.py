@@ -204,6 +204,7 @@ HEIGHTS = (67, 194, 163)
         (lambda h: (h + 31) // 32, "(H+31)//32"),
         (lambda h: h // 8 - 4, "H//8-4"),
         (lambda h: (h - 4) // 2 + 1, "H//2-1"),
+        (lambda h: 2 * (h // 2), "2*(H//2)"),
         (lambda h: h * h + 1, "?"),
     ],
 )
@@ -212,6 +213,14 @@ def test_a_size_that_strides_and_windows_made_is_the_one_expression_that_fits(
 ) -> None:
     made = tuple(size(height) for height in HEIGHTS)
     assert expression(made, tuple((("H", height),) for height in HEIGHTS)) == text
+
+
+def test_a_product_of_two_axes_that_a_stride_divided_names_both() -> None:
+    sizes = tuple((("H", h), ("W", w)) for h, w in ((67, 97), (194, 262), (163, 193)))
+    assert expression(tuple((h // 16) * (w // 16) for (_, h), (_, w) in sizes), sizes) == "(H//16)*(W//16)"
+    assert expression(tuple(8 * ((h + 1) // 2) * ((w + 1) // 2) for (_, h), (_, w) in sizes), sizes) == (
+        "8*((H+1)//2)*((W+1)//2)"
+    )
 
 
 def test_a_size_that_several_expressions_fit_is_a_question_mark() -> None:

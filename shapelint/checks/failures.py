@@ -78,7 +78,11 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
         rule = "batch-folded"
     words = explain(view, case, op, first, runs)
     notes = [f"fails for {sized(case, first.run)}", f"works for {sized(case, working[0])}"] if working else []
-    meant = meant_size(view, case, op) if not working else None
+    # With a batch of 1 much broadcasts that isn't meant to.
+    alone = all(1 in dict(case.assignments[run]).values() for run in working)
+    meant = meant_size(view, case, op) if alone else None
+    if working and meant is not None and not meant.hard_coded:
+        meant = None
     turned = any(note.kind == "view-as-transpose" for note in op.notes)
     if turned:
         words = Words(
@@ -86,9 +90,10 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
             "transpose or permute moves the axes; a reshape would mix the elements",
         )
     if meant is not None:
-        notes = [f"works for {meant.text}"]
+        notes = notes or [f"works for {meant.text}"]
         if meant.hard_coded and rule in _MEANT and not turned:
             rule = "hard-coded-size"
+            notes = [f"fails for {sized(case, first.run)}"]
             words = Words(f"Works for {meant.text} only: {words.message}", words.help)
     short = op.target.rsplit(".", 1)[-1]
     return view.finding(

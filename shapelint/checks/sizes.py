@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from itertools import combinations
 
@@ -9,6 +10,7 @@ Sizes = tuple[tuple[str, int], ...]
 _FACTORS = 64
 _LARGEST = 513
 _SHIFTS = 16
+_HALVINGS = (2, 4, 8, 16, 32, 64, 14, 7)
 
 
 def product(sizes: tuple[str, ...]) -> str:
@@ -44,7 +46,33 @@ def expression(sizes: tuple[int, ...], assignments: tuple[Sizes, ...]) -> str:
         if len(sums) == 1:
             rest = sums.pop()
             return f"{a}+{b}" if rest == 0 else f"{a}+{b}{rest:+d}"
-    return "?"
+    return _of_two(values, sizes) or _multiple(sizes, assignments) or "?"
+
+
+def _multiple(sizes: tuple[int, ...], assignments: tuple[Sizes, ...]) -> str:
+    """``2*(H//2)``: the common divisor of all sizes times an expression in the rest."""
+    common = math.gcd(*sizes)
+    if common <= 1:
+        return ""
+    rest = expression(tuple(size // common for size in sizes), assignments)
+    return "" if rest == "?" or rest[0].isdigit() else f"{common}*{_braced(rest)}"
+
+
+def _of_two(values: dict[str, list[int]], sizes: tuple[int, ...]) -> str:
+    """``(H//16)*(W//16)``: a product of two axes that one stride divided."""
+    for a, b in combinations(values, 2):
+        for factor in _HALVINGS:
+            for up in (0, factor - 1):
+                first, second = ([(v + up) // factor for v in values[name]] for name in (a, b))
+                products = {s / (x * y) for s, x, y in zip(sizes, first, second)} if all((*first, *second)) else set()
+                if len(products) == 1 and (ratio := products.pop()) == int(ratio):
+                    parts = [f"(({name}+{up})//{factor})" if up else f"({name}//{factor})" for name in (a, b)]
+                    return "*".join(parts if ratio == 1 else [str(int(ratio)), *parts])
+    return ""
+
+
+def _braced(text: str) -> str:
+    return f"({text})" if any(sign in text for sign in "+-/") else text
 
 
 def _of_one(name: str, values: list[int], sizes: tuple[int, ...]) -> str:

@@ -23,13 +23,15 @@ _MOST = 12
 def sizes_to_try(
     target: TraceTarget, case: Case, regular: list[assign.Assignment], runs: list[RunResult]
 ) -> list[assign.Assignment]:
-    """Assignments that differ from the first in one name, or in all axes of pictures; none where nothing fails.
+    """Assignments that differ from the first in one name, or in all axes of pictures; none where a regular one works.
 
     A number that stands in a failing operation in every run, as an argument or as a size, may be what a named dimension was
     meant to be: ``zeros(32, F)`` works for ``B = 32``. A name that isn't the batch also gets twice that number: where both
     work, it is no single size that the model is made for.
     """
-    if not regular[0] or not all(_fails(run) for run in runs):
+    # With a batch of 1 much broadcasts that isn't meant to.
+    telling = [run for sizes, run in zip(regular, runs) if 1 not in sizes.values()]
+    if not regular[0] or not telling or not all(_fails(run) for run in telling):
         return []
     limits = dict(target.dims)
     names, pictures = assign.names(case)
