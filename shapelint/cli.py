@@ -133,23 +133,21 @@ def clean(paths: tuple[str, ...]) -> None:
 @main.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
 @click.option("-o", "--output-file", type=click.Path(dir_okay=False), metavar="FILE", help="Default: stdout.")
-def merge(files: tuple[str, ...], output_file: str | None) -> None:
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if there are findings, as check does.")
+@click.pass_context
+def merge(ctx: click.Context, files: tuple[str, ...], output_file: str | None, *, exit_code: bool) -> None:
     """Merge the SARIF reports of a run's shards into one."""
-    import json
+    from shapelint.report.sarif_merge import MergeError, has_findings, merge_report
+    from shapelint.report.sarif_writer import dumps
 
-    from shapelint.report.sarif_merge import MergeError, merge_report
-
-    documents = []
     try:
-        for name in files:
-            with open(name, encoding="utf-8") as file:
-                documents.append(json.load(file))
-        merged, notices = merge_report(documents)
-    except (MergeError, ValueError, OSError) as error:
+        merged, notices = merge_report([_json(name) for name in files])
+    except MergeError as error:
         raise CouldNotRun(str(error)) from error
-    _write(json.dumps(merged, indent=2, ensure_ascii=False) + "\n", output_file)
+    _write(dumps(merged), output_file)
     for notice in notices:
         click.echo(notice, err=True)
+    ctx.exit(FINDINGS if exit_code and has_findings(merged) else CLEAN)
 
 
 @main.command()
@@ -250,6 +248,18 @@ def _report(outcome: Outcome, given: dict[str, Any], seconds: float) -> None:
     if given["statistics"]:
         click.echo(statistics(outcome.result), err=True, nl=False)
     click.echo(summary(outcome.result, context, seconds), err=True, nl=False)
+
+
+def _json(path: str) -> Any:
+    import json
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except OSError as error:
+        raise CouldNotRun(f"{path}: can't be read: {error.strerror}") from error
+    except ValueError as error:
+        raise CouldNotRun(f"{path}: no SARIF file: {error}") from error
 
 
 def _write(text: str, path: str | None = None, *, color: bool = False) -> None:

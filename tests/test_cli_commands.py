@@ -193,11 +193,28 @@ def test_merge_joins_the_reports_of_shards(project: Path) -> None:
     run("check", "--sarif-output", "whole.sarif", "-q")
     result = run("merge", "1.sarif", "2.sarif", "-o", "merged.sarif")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
-    merged, whole = (
-        json.loads((project / f"{name}.sarif").read_text(encoding="utf-8")) for name in ("merged", "whole")
-    )
+    merged, whole = ((project / f"{name}.sarif").read_bytes() for name in ("merged", "whole"))
     assert merged == whole
-    assert len(whole["runs"][0]["results"]) == 2
+    assert len(json.loads(whole)["runs"][0]["results"]) == 2
+    assert run("merge", "1.sarif", "2.sarif", "--exit-code").exit_code == 1
+
+
+def test_merge_exits_with_1_only_when_asked_and_only_for_what_nothing_silences(project: Path) -> None:
+    lay(project, {"fine.py": "", ".git/HEAD": ""})
+    run("check", "--sarif-output", "clean.sarif", "-q")
+    assert run("merge", "clean.sarif", "--exit-code").exit_code == 0
+    lay(project, {"bad.py": "x = (\n", "shapelint.toml": 'baseline = "known.json"\n'})
+    run("check", "--update-baseline", "-q")
+    run("check", "--sarif-output", "silenced.sarif", "--show-suppressed", "-q")
+    result = run("merge", "silenced.sarif", "--exit-code")
+    assert (result.exit_code, '"suppressions": [{' in result.stdout) == (0, True)
+
+
+def test_merge_names_the_file_that_is_none(project: Path) -> None:
+    lay(project, {"half.sarif": '{"runs": ['})
+    result = run("merge", "half.sarif")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: half.sarif: no SARIF file: ")
 
 
 def test_every_file_is_in_exactly_one_shard(project: Path) -> None:

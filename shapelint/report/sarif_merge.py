@@ -56,6 +56,11 @@ def merge_report(documents: Sequence[Json]) -> tuple[Json, tuple[str, ...]]:
     return fitted({**documents[0], "runs": [run]})
 
 
+def has_findings(document: Json) -> bool:
+    """Whether a document of one run has a result that nothing silences."""
+    return any(not result.get("suppressions") for result in document["runs"][0]["results"])
+
+
 def _run(document: Json, number: int) -> Json:
     """The document's only run, checked for what merging needs."""
     runs = document.get("runs") if isinstance(document, dict) else None
