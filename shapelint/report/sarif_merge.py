@@ -57,8 +57,8 @@ def merge_report(documents: Sequence[Json]) -> tuple[Json, tuple[str, ...]]:
 
 
 def has_findings(document: Json) -> bool:
-    """Whether a document of one run has a result that nothing silences."""
-    return any(not result.get("suppressions") for result in document["runs"][0]["results"])
+    """Whether a document of one run has a result above a note that nothing silences."""
+    return any(r["level"] != "note" and not r.get("suppressions") for r in document["runs"][0]["results"])
 
 
 def _run(document: Json, number: int) -> Json:
