@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shapelint.source.map import SourceMap
 
 if TYPE_CHECKING:
-    from shapelint.checks.call import Call
+    from shapelint.checks.call import Call, Tensor
 
 _CLASSES = frozenset(("cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"))
 _REPAIRS: dict[str, tuple[str, int]] = {
@@ -40,7 +40,11 @@ def _constructor(call: Call) -> str:
     name, axis = _REPAIRS[call.kind]
     if layer is None or x is None or not layer.made or not -x.rank <= axis < x.rank:
         return ""
-    wanted, got = call.field(name, 0), x.sizes[axis]
+    wanted = call.field(name, 0)
+    sizes = call.view.sizes(call.case, x.value, call.runs)
+    got = sizes[axis] if len(sizes) == x.rank else "?"
+    if wanted is not None and wanted in x.numbers:
+        return _moved(call, x, wanted)
     alike = [one for one in call.view.report.modules if one.made == layer.made]
     if wanted is None or x.numbers[axis] == wanted or not got.isdigit() or len({one.path for one in alike}) > 1:
         return ""  # made in a loop: what is right for this one may be wrong for the others
@@ -53,6 +57,15 @@ def _constructor(call: Call) -> str:
         text = got if one is operand else one.text
         shown.append(f"{one.keyword}={text}" if one.keyword else f"{one.star}{text}")
     return f"{info.callee}({', '.join(shown)})"
+
+
+def _moved(call: Call, x: Tensor, wanted: int) -> str:
+    """How to bring the axis of the wanted size to where the layer looks for it, for what has its channels last."""
+    if call.kind == "Conv2d" and x.rank == 4 and x.numbers[-1] == wanted:  # noqa: PLR2004  # [N, H, W, C]
+        return f"permute(0, 3, 1, 2) brings the channels of {x.name} to axis 1"
+    if call.kind == "Conv1d" and x.rank == 3 and x.numbers[-1] == wanted:  # noqa: PLR2004  # [N, L, C]
+        return f"transpose(1, 2) brings the channels of {x.name} to axis 1"
+    return ""
 
 
 def _target(call: Call) -> str:

@@ -100,10 +100,19 @@ class Call:
         if info is None:
             return self.kind
         if info.kind in ("operator", "augmented", "subscript"):
-            text = SourceMap(self.view.sources).expression_text(info.location)
-            return text if len(text) <= _LONGEST else self.kind
+            return self._expression(info)
         is_it = info.kind == "call" and info.name.rstrip("_") == self.kind.rstrip("_")
         return info.callee if is_it and len(info.callee) <= _LONGEST else self.kind
+
+    def _expression(self, info: CallInfo) -> str:
+        """An operation as it is written; of a long one its sign, between operands that are short."""
+        text = SourceMap(self.view.sources).expression_text(info.location)
+        if len(text) <= _LONGEST:
+            return text
+        if info.kind == "subscript" or len(info.args) != 2:  # noqa: PLR2004  # two operands
+            return self.kind
+        left, right = (one.text if len(one.text) <= _LONGEST // 2 else "…" for one in info.args)
+        return f"{left} {info.name} {right}"
 
     def argument(self, position: int, *names: str) -> Argument | None:
         """An argument by position (a method's tensor is the first) or by one of its names."""
@@ -126,7 +135,8 @@ class Call:
         texts = self._texts()
         found = []
         for index, value in enumerate(values_of(self.op)):
-            role = f"{_ORDINAL[index]} operand" if index < len(_ORDINAL) else "operand"
+            what = "operand" if self.layer is None else "argument" if index else "input"
+            role = f"{_ORDINAL[index]} {what}" if index < len(_ORDINAL) and what != "input" else what
             one = self._tensor(value, texts[index] if index < len(texts) else "", role)
             if one is not None:
                 found.append(one)
@@ -183,9 +193,7 @@ class Call:
         numbers = record.shapes[self.runs[0]] if self.runs[0] < len(record.shapes) else None
         if numbers is None:
             return None
-        sizes = self.view.sizes(self.case, value, self.runs)
-        if len(sizes) != len(numbers):
-            sizes = tuple(map(str, numbers))
+        sizes = self.view.told(self.case, value, self.runs)
         return Tensor(text if len(text) <= _LONGEST else "", sizes, numbers, record.dtype, value, role)
 
     def _texts(self) -> list[str]:
@@ -222,11 +230,21 @@ class Call:
                 written: tuple[Operand | None, ...] = args[::-1] if swapped else args
             case CallInfo(kind="subscript", args=args, receiver=receiver):
                 written = (receiver, *(args if len(args) == 1 else ()))
-            case CallInfo(kind="call", name=name) as info if self.layer or name.rstrip("_") == self.kind.rstrip("_"):
+            case CallInfo(kind="call", name=name) as info if self._is_written(name):
                 return self._passed(info, position, names)
             case _:
                 return None
         return written[position] if 0 <= position < len(written) else None
+
+    def _is_written(self, name: str) -> bool:
+        """Whether the call in the source, of ``name``, is this one: inside a Sequential it is the call of the whole."""
+        if self.layer is None:
+            return name.rstrip("_") == self.kind.rstrip("_")
+        above, _, own = self.layer.path.rpartition(".")
+        if own == name or not own:
+            return True
+        kind = next((one.type for one in self.view.report.modules if one.path == above), "")
+        return kind.endswith((".ModuleList", ".ModuleDict"))
 
     def _passed(self, info: CallInfo, position: int, names: tuple[str, ...]) -> Operand | None:
         named = next((a for a in info.args if a.keyword and a.keyword in names), None)

@@ -6,6 +6,7 @@ from __future__ import annotations
 _WORDS: tuple[tuple[str, str], ...] = (
     ("must be tuple of tensors, not tensor", "unpack-count"),
     ("must be tensor, not", "unpack-count"),
+    ("expected tensor as element", "unpack-count"),
     ("'tuple' object has no attribute", "unpack-count"),
     ("not enough values to unpack", "unpack-count"),
     ("too many values to unpack", "unpack-count"),

@@ -106,6 +106,10 @@ def _python(view: View, ending: Ending) -> Refusal | None:
         return Refusal(
             f"{owner} is a {attribute[1]}, which has no {attribute[2]}: its tensors are not taken out of it."
         )
+    element = re.match(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)", ending.message)
+    if element and info is not None and info.kind == "call":
+        given = f": {info.args[0].text}" if info.args else ""
+        return Refusal(f"{info.callee} joins tensors, and element {element[1]} is a {element[2]}{given}.")
     if ending.error == "EinopsError":
         return _einops(ending.message)
     return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shapelint.checks.trail import trail
 from shapelint.checks.view import View, values_of
-from shapelint.checks.words import apart, spoken, spread
+from shapelint.checks.words import apart, spoken, spread, squared
 from shapelint.findings import Location, Region
 from shapelint.records import size
 
@@ -112,8 +112,10 @@ def silent(view: View, case: CaseReport) -> Iterator[Finding]:
                 if shapes == [f"[{name}, 1]", f"[{name}]"]:
                     yield view.finding(
                         "outer-broadcast",
-                        f"{short} of [{name}] with [{name}, 1] gives [{name}, {name}]: every sample meets every other.",
+                        squared(view, case, op) or f"{short} of [{name}] with [{name}, 1] gives [{name}, {name}].",
                         view.place(op.stack, short),
+                        related=view.callers(op.stack),
+                        trail=trail(view, case, op, op.runs),
                     )
 
 

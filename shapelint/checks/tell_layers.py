@@ -94,8 +94,11 @@ def batch_norm(call: Call) -> str:
     if x is None:
         return ""
     if "more than 1 value per channel" in call.error or "more than 1 spatial element" in call.error:
-        what = "value for each channel" if "value" in call.error else "spatial element"
-        return f"{call.spoken} has a single {what} of {list(x.numbers)}, which training refuses: {x.said}."
+        if "spatial" in call.error:
+            return f"{call.spoken} has a single spatial element to normalise over: {x.said}."
+        return (
+            f"{call.spoken} has a single value for each channel of {list(x.numbers)}, which training refuses: {x.said}."
+        )
     batch = call.kind.startswith("BatchNorm")
     ranks = (spatial + 1, spatial + 2) if spatial == 1 or not batch else (spatial + 2,)
     if spatial:
@@ -121,18 +124,17 @@ def layer_norm(call: Call) -> str:
         wanted = call.numbers(call.argument(1, "normalized_shape"))
     if x is None or not wanted:
         return ""
-    shape = ", ".join(map(str, wanted))
     if x.rank < len(wanted):
         return f"{call.spoken} normalises the last {len(wanted)} axes and gets rank {x.rank}: {x.said}."
-    got = ", ".join(x.sizes[-len(wanted) :])
     if x.numbers[-len(wanted) :] == wanted:
         return ""
-    hint = ""
-    if len(wanted) == 1 and wanted[0] in x.numbers[:-1]:
-        axis = x.numbers.index(wanted[0])
-        hint = f" (the {wanted[0]} stands at axis {axis})"
-    where = "the last axis" if len(wanted) == 1 else f"the last {len(wanted)} axes"
-    return f"{call.spoken} normalises [{shape}] and {where} of its input {'is' if len(wanted) == 1 else 'are'} [{got}]: {x.said}{hint}."
+    got = x.sizes[-len(wanted) :]
+    if len(wanted) > 1:
+        asked, given = ", ".join(map(str, wanted)), ", ".join(got)
+        return f"{call.spoken} normalises last axes of [{asked}] and gets [{given}]: {x.said}."
+    elsewhere = x.numbers.index(wanted[0]) if wanted[0] in x.numbers else -1
+    hint = f" (the {wanted[0]} stands at axis {elsewhere})" if elsewhere >= 0 else ""
+    return f"{call.spoken} normalises a last axis of {wanted[0]} and gets {got[0]}: {x.said}{hint}."
 
 
 def group_norm(call: Call) -> str:
@@ -171,7 +173,8 @@ def pool(call: Call) -> str:
     kernel = _kernel(call)
     if "output size is too small" in call.error.lower():
         made = re.search(r"Calculated output size: \(([^)]*)\)", call.error)
-        gives = f", and would give {'x'.join(made[1].split('x')[1:])}" if made else ""
+        given = "x".join(made[1].split("x")[1:]) if made and all(size.isdigit() for size in x.sizes[-spatial:]) else ""
+        gives = f", and would give {given}" if given else ""
         return f"{call.spoken} has a window of {kernel}, larger than what is left, [{left}]{gives}: {x.said}."
     if "half of" in call.error:
         return f"{call.spoken} pads by more than half of its window of {kernel}: {x.said}."
@@ -230,10 +233,9 @@ def _hidden(call: Call, x: Tensor) -> str:
         if list(state.sizes) != asked:
             of = "layers" if both == 1 else "layers times directions"
             name = ("hidden state", "cell state")[min(number, 1)]
-            return (
-                f"{call.spoken} takes a {name} of [{', '.join(asked)}] ({of}, {'batch, ' if batch else ''}size) and gets "
-                f"{state.shape}: {state.said}, {x.said}."
-            )
+            told = ", ".join(one.said for one in (state, x) if one.text or one is x)
+            layout = f"{of}, {'batch, ' if batch else ''}size"
+            return f"{call.spoken} takes a {name} of [{', '.join(asked)}] ({layout}) and gets {state.shape}: {told}."
     return ""
 
 

@@ -36,9 +36,9 @@ def pointwise(call: Call) -> str:
     if x is None or target is None:
         return ""
     if x.numbers != target.numbers:
-        said = clash(x, target)
-        what = f", and {said} don't broadcast" if said else ""
-        return f"{call.spoken} compares {x.shape} with {target.shape}, which must have one shape{what}: {x.said}, {target.said}."
+        return (
+            f"{call.spoken} compares {x.shape} with {target.shape}, which must have one shape: {x.said}, {target.said}."
+        )
     return _weights(call)
 
 
@@ -109,10 +109,8 @@ def broadcasts(call: Call) -> str:
         a = x.sizes[-back] if back <= x.rank else "1"
         b = target.sizes[-back] if back <= target.rank else "1"
         sizes.append(b if a == "1" else a)
-    return (
-        f"{call.spoken} compares {x.shape} with {target.shape}, which broadcast to [{', '.join(sizes)}]: every element meets "
-        f"others that aren't its own; {x.said}, {target.said}."
-    )
+    result = f"[{', '.join(sizes)}]"
+    return f"{call.spoken} broadcasts {x.shape} with {target.shape} to {result}, so that elements meet others than their own: {x.said}, {target.said}."
 
 
 _POINTWISE = (

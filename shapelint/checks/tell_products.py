@@ -140,7 +140,7 @@ def clash(left: Tensor, right: Tensor) -> str:
 
 def in_place(call: Call) -> str:
     """``x += y``, where the result has to keep the shape of ``x``."""
-    left, right = call.tensor(0, "input"), call.tensor(1, "other")
+    left, right = call.tensor(0, "input"), call.tensor(1, "other", role="second operand")
     if left is None or right is None:
         return ""
     said = broadcast(call)
@@ -177,3 +177,12 @@ TELLERS: dict[str, Callable[[Call], str]] = {
     **dict.fromkeys(_IN_PLACE, in_place),
     **dict.fromkeys(("cdist", "cosine_similarity", "pairwise_distance"), columns),
 }
+
+
+def pairwise(call: Call) -> str:
+    """The words for a vector that meets a column; "" where it doesn't."""
+    for left, right in ((a, b) for a in call.tensors() for b in call.tensors() if a.value != b.value):
+        if left.rank == 1 and right.sizes == (left.sizes[0], "1"):
+            size = left.sizes[0]
+            return f"{call.spoken} of [{size}] with [{size}, 1] gives [{size}, {size}], every sample meets every other: {left.said}, {right.said}."
+    return ""

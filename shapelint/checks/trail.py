@@ -35,20 +35,24 @@ def _way(view: View, case: CaseReport, value: int, runs: tuple[int, ...]) -> tup
     seen = {value}
     while len(steps) < _MOST:
         record = case.values[value]
-        shape = view.shape(case, value, runs)
+        shape = _shape(view, case, value, runs)
         made = case.ops[record.producer] if record.producer >= 0 else None
         if made is None:
             name = record.source.partition(":")[2] or record.source
             steps.append(Step(_start(view, steps), f"{name} -> {shape}"))
             break
         before = [one for one in values_of(made) if one not in seen and not _is_own(case, one)]
-        if not before or view.shape(case, before[0], runs) != shape:
+        if not before or _shape(view, case, before[0], runs) != shape:
             steps.append(Step(view.place(made.stack, _short(made)), f"{_label(view, made)} -> {shape}"))
         if not before:
             break
         value = before[0]
         seen.add(value)
     return tuple(reversed(steps))
+
+
+def _shape(view: View, case: CaseReport, value: int, runs: tuple[int, ...]) -> str:
+    return f"[{', '.join(view.told(case, value, runs))}]"
 
 
 def _start(view: View, steps: list[Step]) -> Location:

@@ -93,6 +93,17 @@ class View:
         """The shape of a value in names: ``[2*B, 400]``."""
         return f"[{', '.join(self.sizes(case, value, runs))}]"
 
+    def told(self, case: CaseReport, value: int, runs: tuple[int, ...]) -> tuple[str, ...]:
+        """The sizes as `sizes`, but that one which no expression fits is the number of the first of ``runs``."""
+        shapes = case.values[value].shapes
+        numbers = shapes[runs[0]] if runs and runs[0] < len(shapes) else None
+        sizes = self.sizes(case, value, runs)
+        if numbers is None:
+            return sizes
+        if len(sizes) != len(numbers):
+            return tuple(map(str, numbers))
+        return tuple([str(number) if size == "?" else size for size, number in zip(sizes, numbers)])
+
     def related(self, case: CaseReport, op: OpRecord) -> tuple[Related, ...]:
         """Where the layer was made, and the calls that led to the op, the closest first."""
         del case

@@ -56,6 +56,11 @@ def spread(view: View, case: CaseReport, op: OpRecord) -> str:
     return tell_losses.broadcasts(_call(view, case, op))
 
 
+def squared(view: View, case: CaseReport, op: OpRecord) -> str:
+    """The words for a vector and a column that give a square, "" where these aren't the operands."""
+    return tell_products.pairwise(_call(view, case, op))
+
+
 def spoken(view: View, case: CaseReport, op: OpRecord) -> str:
     """What the source calls an op."""
     return _call(view, case, op).spoken

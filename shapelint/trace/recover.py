@@ -73,6 +73,15 @@ def _like_first(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return torch.empty_like(first)
 
 
+def _layer_norm(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Its input's shape; in the other world the last axes are what the norm was made for."""
+    del short
+    given = _given("input normalized_shape", args, kwargs)
+    first, wanted = given["input"], tuple(given["normalized_shape"])
+    lead = first.shape[: max(first.dim() - len(wanted), 0)]
+    return torch.empty_like(first), [_empty((*lead, *wanted), first.dtype)]
+
+
 def _loss(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     reduction = kwargs.get("reduction", "mean")
     first, second = args[0], args[1] if len(args) > 1 else kwargs.get("target")
@@ -376,6 +385,7 @@ _RULES: dict[str, Any] = {
     **dict.fromkeys(_COMPARE, _elementwise),
     **dict.fromkeys(_SAME, _like_first),
     **dict.fromkeys(_LOSSES, _loss),
+    **dict.fromkeys(("layer_norm", "rms_norm"), _layer_norm),
     "linear": _linear,
     **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "__matmul__", "__rmatmul__", "spmm"), _matmul),
     **dict.fromkeys(("addmm", "baddbmm", "addbmm", "addmv"), _addmm),
