@@ -216,10 +216,12 @@ def gathered(call: Call) -> str:
     for axis in range(x.rank):
         if axis != dim[0] % x.rank and at.numbers[axis] > x.numbers[axis]:
             return f"{call.spoken} has an index larger than the tensor at axis {axis}, {at.sizes[axis]} against {x.sizes[axis]}: {x.said}, {at.said}."
-        if source is not None and at.numbers[axis] > source.numbers[axis]:
-            break
-    for axis in range(x.rank) if source is not None and source.rank == at.rank else ():
-        if source is not None and at.numbers[axis] > source.numbers[axis]:
+    if source is None:
+        return ""
+    if source.rank != at.rank:
+        return f"{call.spoken} takes an index of rank {source.rank}, as its source, and gets rank {at.rank}: {at.said}, {source.said}."
+    for axis in range(at.rank):
+        if at.numbers[axis] > source.numbers[axis]:
             return f"{call.spoken} has an index larger than its source at axis {axis}, {at.sizes[axis]} against {source.sizes[axis]}: {at.said}, {source.said}."
     return ""
 
