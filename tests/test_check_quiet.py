@@ -116,6 +116,16 @@ MODELS = {
                 x = self.layer(x.unsqueeze(1))
                 return self.attend(x, x, x)[0]
     """,
+    "a padding mask in an encoder is no shape that can't be known": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encode = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, batch_first=True), 1)
+
+            def forward(self, x):
+                steps = x.unsqueeze(1).expand(-1, 3, -1)
+                return self.encode(steps, src_key_padding_mask=steps[..., 0] > 0)
+    """,
     "a softmax over a named axis that is 1 in one probe is none of ours": """
         class Net(nn.Module):
             def forward(self, x):

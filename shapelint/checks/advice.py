@@ -20,6 +20,9 @@ _REPAIRS: dict[str, tuple[str, int]] = {
 }
 """The number of a layer's constructor that its input contradicts, and the axis of the input that it must equal."""
 
+_REPAIRS_PICTURES = frozenset(name for name in _REPAIRS if name.startswith(("Conv", "BatchNorm")))
+"""Layers whose number stands at axis 1 of their input, where another axis of that size says nothing."""
+
 
 def advice(call: Call) -> str:
     """What to write instead; "" where it isn't certain."""
@@ -43,8 +46,9 @@ def _constructor(call: Call) -> str:
     wanted = call.field(name, 0)
     sizes = call.view.sizes(call.case, x.value, call.runs)
     got = sizes[axis] if len(sizes) == x.rank else "?"
-    if wanted is not None and wanted in x.numbers:
-        return _moved(call, x, wanted)
+    moved = "" if wanted is None else _moved(call, x, wanted)
+    if moved or (call.kind not in _REPAIRS_PICTURES and wanted in x.numbers[1:-1]):
+        return moved
     alike = [one for one in call.view.report.modules if one.made == layer.made]
     if wanted is None or x.numbers[axis] == wanted or not got.isdigit() or len({one.path for one in alike}) > 1:
         return ""  # made in a loop: what is right for this one may be wrong for the others
@@ -61,9 +65,10 @@ def _constructor(call: Call) -> str:
 
 def _moved(call: Call, x: Tensor, wanted: int) -> str:
     """How to bring the axis of the wanted size to where the layer looks for it, for what has its channels last."""
-    if call.kind == "Conv2d" and x.rank == 4 and x.numbers[-1] == wanted:  # noqa: PLR2004  # [N, H, W, C]
+    last = x.numbers[-1] == wanted and wanted not in x.numbers[1:-1]
+    if call.kind == "Conv2d" and x.rank == 4 and last:  # noqa: PLR2004  # [N, H, W, C]
         return f"permute(0, 3, 1, 2) brings the channels of {x.name} to axis 1"
-    if call.kind == "Conv1d" and x.rank == 3 and x.numbers[-1] == wanted:  # noqa: PLR2004  # [N, L, C]
+    if call.kind == "Conv1d" and x.rank == 3 and last:  # noqa: PLR2004  # [N, L, C]
         return f"transpose(1, 2) brings the channels of {x.name} to axis 1"
     return ""
 

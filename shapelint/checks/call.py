@@ -101,7 +101,7 @@ class Call:
             return self.kind
         if info.kind in ("operator", "augmented", "subscript"):
             return self._expression(info)
-        is_it = info.kind == "call" and info.name.rstrip("_") == self.kind.rstrip("_")
+        is_it = info.kind == "call" and self._is_written(info.name)
         return info.callee if is_it and len(info.callee) <= _LONGEST else self.kind
 
     def _expression(self, info: CallInfo) -> str:
@@ -239,12 +239,20 @@ class Call:
     def _is_written(self, name: str) -> bool:
         """Whether the call in the source, of ``name``, is this one: inside a Sequential it is the call of the whole."""
         if self.layer is None:
-            return name.rstrip("_") == self.kind.rstrip("_")
+            # torch.linalg.inv is linalg_inv to torch; einops has functions of the same names, with other arguments.
+            same = name.rstrip("_") == self.kind.rstrip("_") or self.kind.endswith(f"_{name}")
+            return same and not self._has_other_texts()
         above, _, own = self.layer.path.rpartition(".")
         if own == name or not own:
             return True
         kind = next((one.type for one in self.view.report.modules if one.path == above), "")
         return kind.endswith((".ModuleList", ".ModuleDict"))
+
+    def _has_other_texts(self) -> bool:
+        """Whether the source passes a text that the call didn't get."""
+        got = {argument.literal for _, argument in self.op.args if isinstance(argument.literal, str)}
+        written = self.info.args if self.info is not None else ()
+        return any(one.literal and isinstance(one.value, str) and one.value not in got for one in written)
 
     def _passed(self, info: CallInfo, position: int, names: tuple[str, ...]) -> Operand | None:
         named = next((a for a in info.args if a.keyword and a.keyword in names), None)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shapelint.findings import Finding
     from shapelint.records import CaseReport, Ending
     from shapelint.source.branches import RankCheck
+    from shapelint.source.calls import CallInfo
 
 
 def ended(view: View, case: CaseReport) -> Iterator[Finding]:
@@ -39,7 +40,7 @@ def ended(view: View, case: CaseReport) -> Iterator[Finding]:
             continue
         rule = _rule(view, ending, bool(whole))
         said = f"{ending.error}: {ending.message.rstrip('. ')}" if ending.message else ending.error
-        own = _refused(view, ending, rule) or _python(view, ending)
+        own = _refused(view, ending, rule) or _python(view, case, ending)
         refused = own or Refusal(f"{said}.")
         notes = refused.notes
         if whole:
@@ -87,43 +88,56 @@ def _refused(view: View, ending: Ending, rule: str) -> Refusal | None:
     return Refusal(f"{has} takes {check.variable if not seen else 'it'} with rank {accepted} only.", (said,), related)
 
 
-def _python(view: View, ending: Ending) -> Refusal | None:
+def _python(view: View, case: CaseReport, ending: Ending) -> Refusal | None:
     """What Python or einops refused, where it can be said in the source's own words."""
     frame = view.report.frames[ending.stack[-1]] if ending.stack else None
     info = SourceMap(view.sources).call_at(frame) if frame is not None else None
-    few = re.search(r"not enough values to unpack \(expected (at least )?(\d+), got (\d+)\)", ending.message)
-    many = re.search(r"too many values to unpack \(expected (\d+)", ending.message)
-    value = (
-        f": {info.receiver.text}" if info is not None and info.kind == "unpack" and info.receiver is not None else ""
-    )
-    if few:
-        return Refusal(f"{few[1] or ''}{few[2]} names are unpacked from {few[3]} values{value}.".capitalize())
-    if many:
-        return Refusal(f"{many[1]} names are unpacked from more values{value}.")
-    attribute = re.fullmatch(r"'(tuple|list|dict)' object has no attribute '(\w+)'", ending.message)
-    if attribute:
-        owner = info.receiver.text if info is not None and info.receiver is not None else "The value"
-        return Refusal(
-            f"{owner} is a {attribute[1]}, which has no {attribute[2]}: its tensors are not taken out of it."
-        )
-    element = re.match(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)", ending.message)
-    if element and info is not None and info.kind == "call":
-        given = f": {info.args[0].text}" if info.args else ""
-        return Refusal(f"{info.callee} joins tensors, and element {element[1]} is a {element[2]}{given}.")
     if ending.error == "EinopsError":
-        return _einops(ending.message)
-    return None
+        return _einops(case, ending, info.callee if info is not None and info.kind == "call" else "einops")
+    said = _unpacked(ending.message, info) or _called(ending.message, info)
+    return Refusal(said) if said else None
 
 
-def _einops(message: str) -> Refusal | None:
+def _unpacked(message: str, info: CallInfo | None) -> str:
+    few = re.search(r"not enough values to unpack \(expected (at least )?(\d+), got (\d+)\)", message)
+    many = re.search(r"too many values to unpack \(expected (\d+)", message)
+    receiver = info.receiver if info is not None else None
+    value = f": {receiver.text}" if receiver is not None and info is not None and info.kind == "unpack" else ""
+    if few:
+        return f"{few[1] or ''}{few[2]} names are unpacked from {few[3]} values{value}.".capitalize()
+    if many:
+        return f"{many[1]} names are unpacked from more values than that{value}."
+    attribute = re.fullmatch(r"'(tuple|list|dict)' object has no attribute '(\w+)'", message)
+    if attribute:
+        owner = receiver.text if receiver is not None else "The value"
+        return f"{owner} is a {attribute[1]}, which has no {attribute[2]}: take the tensor meant out of it."
+    return ""
+
+
+def _called(message: str, info: CallInfo | None) -> str:
+    if info is None or info.kind != "call":
+        return ""
+    first = info.args[0].text if info.args else ""
+    element = re.match(r"expected Tensor as element (\d+) in argument \d+, but got (\w+)", message)
+    if element:
+        return f"{info.callee} joins tensors, and element {element[1]} is a {element[2]}: {first}."
+    if re.match(r"\w+\(\): argument '\w+' \(position 1\) must be tuple of Tensors, not Tensor", message):
+        return f"{info.callee} takes a list of tensors and gets one: {first}."
+    if message == "'NoneType' object is not callable":
+        return f"{info.callee} is None here, and is called."
+    return ""
+
+
+def _einops(case: CaseReport, ending: Ending, called: str) -> Refusal:
     """What einops says, in one sentence: its own words are many lines, the last of which tells."""
-    pattern = re.search(r'pattern "([^"]*)"', message)
-    reason = message.strip().splitlines()[-1].strip().rstrip(".")
-    shape = re.search(r"Input tensor shape: torch\.Size\(\[([^\]]*)\]\)", message)
-    if pattern is None:
-        return None
-    given = f": its input is [{shape[1]}]" if shape else ""
-    return Refusal(f'"{pattern[1]}": {reason[:1].lower()}{reason[1:]}{given}.')
+    names = {size: name for name, size in case.assignments[ending.run] if size > 1}
+    pattern = re.search(r'pattern "([^"]*)"', ending.message)
+    reason = ending.message.strip().splitlines()[-1].strip().rstrip(".").replace(". ", ", ")
+    shape = re.search(r"Input tensor shape: torch\.Size\(\[([^\]]*)\]\)", ending.message)
+    sizes = [str(names.get(int(size), size)) for size in re.findall(r"\d+", shape[1])] if shape else []
+    given = f": the input is [{', '.join(sizes)}]" if sizes else ""
+    meant = f' "{pattern[1]}"' if pattern else ""
+    return Refusal(f"{called}{meant}: {reason[:1].lower()}{reason[1:]}{given}.")
 
 
 def _passes(check: RankCheck, rank: int) -> bool:
@@ -139,11 +153,11 @@ def _rule(view: View, ending: Ending, works: bool) -> str:  # noqa: FBT001
         return "inputs-mismatch"
     if ending.error in _TYPE_CHECKERS:
         return "annotation-mismatch"
+    if ending.error == "EinopsError":
+        return "tensor-rank" if "xpected" in ending.message and "dims" in ending.message else "reshape-numel"
     if ending.kind == "raise":
         frame = view.report.frames[ending.stack[-1]] if ending.stack else None
         if frame is not None and rank_check_at(view.sources, frame.path, frame.line) is not None:
             return "unsupported-rank"
         return "size-dependent" if works else "rejected-input"
-    if ending.error == "EinopsError":
-        return "tensor-rank" if "dims" in ending.message and "xpected" in ending.message else "reshape-numel"
     return rule_of("", ending.error, ending.message)

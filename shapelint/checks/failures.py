@@ -91,7 +91,7 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
         )
     if meant is not None:
         notes = notes or [f"works for {meant.text}"]
-        if meant.hard_coded and rule in _MEANT and not turned:
+        if meant.hard_coded and rule in _MEANT and not turned and not _axis_missing(view, case, op):
             rule = "hard-coded-size"
             notes = [f"fails for {sized(case, first.run)}"]
             words = Words(f"Works for {meant.text} only: {words.message}", words.help)
@@ -108,6 +108,13 @@ def _finding(view: View, case: CaseReport, op: OpRecord) -> Finding:
         fix=words.help,
         trail=trail(view, case, op, runs),
     )
+
+
+def _axis_missing(view: View, case: CaseReport, op: OpRecord) -> bool:
+    """Whether both operands come from the data and differ in rank: that a size makes them fit is a coincidence."""
+    shapes = [view.sizes(case, value) for value in values_of(op)[:2]]
+    names = [any(not size.lstrip("-").isdigit() for size in shape) for shape in shapes]
+    return len(shapes) > 1 and all(names) and len(shapes[0]) != len(shapes[1])
 
 
 def _swallows(case: CaseReport, op: OpRecord) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ if TYPE_CHECKING:
     from shapelint.checks.view import View
     from shapelint.records import CaseReport, OpRecord
 
-_LAYERS_OWN = frozenset(("linear", "Linear", "cross_entropy", "CrossEntropyLoss", "nll_loss", "NLLLoss"))
+_LAYERS_OWN = re.compile(
+    r"[lL]inear|[cC]onv(_transpose|Transpose)?[123]d|.*([lL]oss|_entropy)|Batch[nN]orm.*|batch_norm"
+)
 """Layers whose own sizes are meant to be fixed, and losses over classes: another size isn't hard-coded in them."""
 
 
@@ -53,7 +56,7 @@ def meant_size(view: View, case: CaseReport, op: OpRecord) -> Meant | None:
         twice = next((r for r, given in enumerate(case.assignments) if r >= case.probes and given == double), None)
         if twice is not None and twice in op.runs and twice not in failed:
             return Meant(text, many=True)
-        return Meant(text, hard_coded=op.target.rsplit(".", 1)[-1] not in _LAYERS_OWN)
+        return Meant(text, hard_coded=_LAYERS_OWN.fullmatch(op.target.rsplit(".", 1)[-1]) is None)
     return None
 
 

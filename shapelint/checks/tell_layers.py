@@ -311,13 +311,31 @@ def _masks(call: Call, query: Tensor, key: Tensor) -> str:
     return ""
 
 
-def transformer_layer(call: Call) -> str:
-    """``nn.TransformerEncoderLayer`` and its like: what their attention refuses."""
-    x = call.tensor(0, "src", "tgt")
-    found = re.search(r"embedding dimension of (\d+), but got (\d+)", call.error)
-    if x is not None and found:
-        return f"{call.spoken} takes {found[1]} features (d_model) and gets {x.sizes[-1]}: {x.said}."
+def transformer(call: Call) -> str:
+    """``nn.Transformer``, its encoder and decoder and their layers."""
+    layer = call.layer
+    inside = f"{layer.path}." if layer is not None and layer.path else ""
+    norms = [one for one in call.view.report.modules if one.path.startswith(inside) and one.type.endswith(".LayerNorm")]
+    width = next((dict(one.params).get("weight", (0,))[0] for one in norms), 0)
+    given = [
+        call.tensor(0, "src" if "Decoder" not in call.kind else "tgt"),
+        call.tensor(1, "tgt" if call.kind == "Transformer" else "memory"),
+    ]
+    for name, one in zip(("input", "target" if call.kind == "Transformer" else "memory"), given):
+        if one is not None and one.rank in (2, 3) and width and one.numbers[-1] != width and one.dtype != "bool":
+            return f"{call.spoken} takes {'an' if name == 'input' else 'a'} {name} of {width} features (d_model) and gets {one.sizes[-1]}: {one.said}."
+    x = given[0]
+    found = re.search(r"key_padded_mask\.shape\[(\d)\] to be (\d+), but got (\d+)", call.error)
+    masks = [one for one in call.tensors() if one.rank == 2 and x is not None and one.value != x.value]  # noqa: PLR2004  # [N, T]
+    if x is not None and found and masks:
+        return f"{call.spoken} takes a padding mask of [batch, keys] and gets {masks[-1].shape}: {x.said}, {masks[-1].said}."
     return ""
+
+
+def bag(call: Call) -> str:
+    """``nn.EmbeddingBag``."""
+    x = call.tensor(0, "input")
+    return _wrong_rank(call, x, (1, 2), "[N, L]") if x is not None else ""
 
 
 TELLERS: dict[str, Callable[[Call], str]] = {
@@ -340,6 +358,7 @@ TELLERS: dict[str, Callable[[Call], str]] = {
     **dict.fromkeys(("RNN", "LSTM", "GRU"), recurrent),
     **dict.fromkeys(("RNNCell", "LSTMCell", "GRUCell"), cell),
     "MultiheadAttention": attention,
+    **dict.fromkeys(("EmbeddingBag", "embedding_bag"), bag),
     **dict.fromkeys(
         (
             "TransformerEncoderLayer",
@@ -348,6 +367,6 @@ TELLERS: dict[str, Callable[[Call], str]] = {
             "TransformerDecoder",
             "Transformer",
         ),
-        transformer_layer,
+        transformer,
     ),
 }

@@ -21,8 +21,14 @@ def classes(call: Call) -> str:
     wanted = (*x.sizes[:axis], *x.sizes[axis + 1 :])
     numbers = (*x.numbers[:axis], *x.numbers[axis + 1 :])
     shape = f"[{', '.join(wanted)}]"
+    weight = call.tensor(2, "weight", role="weight")
+    count = x.sizes[axis]
     if target.numbers == numbers:
-        return ""  # the right shape: a dtype, or a weight
+        if weight is not None and weight.numbers != (x.numbers[axis],):
+            return f"{call.spoken} takes a weight for each of {count} classes and gets {weight.shape}: {x.said}, {weight.said}."
+        return ""
+    if target.numbers == x.numbers and not target.dtype.startswith(("float", "bfloat")):
+        return f"{call.spoken} takes class numbers of {shape}, or a probability for each class, and gets {target.dtype}{target.shape}: {x.said}, {target.said}."
     floating = target.dtype.startswith(("float", "bfloat"))
     if floating and target.rank == x.rank:
         return f"{call.spoken} takes probabilities of {x.shape}, as its prediction, and gets {target.shape}: {x.said}, {target.said}."
@@ -54,6 +60,9 @@ def _weights(call: Call) -> str:
 def embeddings(call: Call) -> str:
     """cosine_embedding_loss, triplet_margin_loss, margin_ranking_loss: inputs that belong together row by row."""
     operands = call.tensors()
+    if "same dimension" in call.error and len({one.rank for one in operands}) > 1:
+        ranks = ", ".join(str(one.rank) for one in operands)
+        return f"{call.spoken} takes operands of one rank and gets {ranks}: {', '.join(one.said for one in operands)}."
     for number, left in enumerate(operands):
         for right in operands[number + 1 :]:
             if left.rank == right.rank and left.rank > 1 and (said := clash(left, right)):

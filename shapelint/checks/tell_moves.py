@@ -38,6 +38,9 @@ def reshape(call: Call) -> str:
     if x is None or not all(wanted):
         return ""
     shape = f"[{', '.join(wanted)}]"
+    broken = [size for size in wanted if not size.lstrip("-").isdigit() and "." in size]
+    if broken:
+        return f"{call.spoken} to {shape} takes whole numbers and gets {broken[0]}: {x.said}."
     if "not compatible with input tensor's size and stride" in call.error:
         return (
             f"{call.spoken} to {shape} would join axes that don't lie side by side in memory, as after a transpose: "
@@ -156,7 +159,7 @@ def index(call: Call) -> str:
     picked = call.argument(1)
     items = () if picked is None else picked.items if picked.kind == "list" and picked.literal != "slice" else (picked,)
     out = re.search(r"index (-?\d+) is out of bounds for dimension (\d+)", call.error)
-    if out:
+    if out and int(out[2]) < x.rank:
         axis = int(out[2])
         return f"{call.spoken} takes index {out[1]} of axis {axis}, which has size {x.sizes[axis]}: {x.said}."
     if "too many indices" in call.error:
@@ -277,6 +280,38 @@ def unfold(call: Call) -> str:
     )
 
 
+def narrow(call: Call) -> str:
+    """narrow: more than there is."""
+    x, told = (
+        call.tensor(0, "input"),
+        [call.numbers(call.argument(i, n)) for i, n in ((1, "dim"), (2, "start"), (3, "length"))],
+    )
+    if x is None or not all(told) or not -x.rank <= told[0][0] < x.rank:
+        return out_of_range(call)
+    (axis,), (start,), (length,) = told
+    return f"{call.spoken} takes {length} elements from {start} on of axis {axis}, which has {x.sizes[axis]}: {x.said}."
+
+
+def topk(call: Call) -> str:
+    """topk, kthvalue: more than there is."""
+    x, asked = call.tensor(0, "input"), call.shown(call.argument(1, "k"))
+    axis = call.numbers(call.argument(2, "dim")) or (-1,)
+    if x is None or not asked or not -x.rank <= axis[0] < x.rank or "range" not in call.error:
+        return out_of_range(call)
+    if said := out_of_range(call):
+        return said
+    return f"{call.spoken} asks for {asked} of axis {axis[0]}, which has {x.sizes[axis[0]]}: {x.said}."
+
+
+def pixel_unshuffle(call: Call) -> str:
+    """pixel_unshuffle, as a function or a layer."""
+    x = call.tensor(0, "input")
+    factor = call.field("downscale_factor") or next(iter(call.numbers(call.argument(1, "downscale_factor"))), 0)
+    if x is None or not factor or x.rank < 3 or not any(size % factor for size in x.numbers[-2:]):  # noqa: PLR2004  # [C, H, W]
+        return ""
+    return f"{call.spoken} needs sizes that are multiples of {factor} and gets [{', '.join(x.sizes[-2:])}]: {x.said}."
+
+
 def glu(call: Call) -> str:
     """GLU: an axis that can't be halved."""
     x, axis = call.tensor(0, "input"), call.numbers(call.argument(1, "dim")) or (-1,)
@@ -305,8 +340,8 @@ def grid(call: Call) -> str:
 
 _REDUCING = (
     "sum mean prod max min amax amin argmax argmin all any std var std_mean var_mean median mode norm logsumexp "
-    "softmax log_softmax softmin cumsum cumprod cummax cummin logcumsumexp sort argsort topk kthvalue unbind chunk "
-    "tensor_split select narrow transpose swapaxes swapdims movedim moveaxis squeeze unsqueeze flatten flip roll size "
+    "softmax log_softmax softmin cumsum cumprod cummax cummin logcumsumexp sort argsort unbind chunk "
+    "tensor_split select transpose swapaxes swapdims movedim moveaxis squeeze unsqueeze flatten flip roll size "
     "unfold_dim diff count_nonzero nansum nanmean unique normalize repeat_interleave t index_fill renorm Softmax "
     "LogSoftmax Softmin Flatten take_along_dim squeeze_ unsqueeze_ transpose_"
 ).split()
@@ -333,5 +368,8 @@ TELLERS: dict[str, Callable[[Call], str]] = {
     **dict.fromkeys(("pad", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d"), pad),
     **dict.fromkeys(("unfold", "Unfold"), unfold),
     **dict.fromkeys(("glu", "GLU"), glu),
+    "narrow": narrow,
+    **dict.fromkeys(("topk", "kthvalue"), topk),
+    **dict.fromkeys(("pixel_unshuffle", "PixelUnshuffle"), pixel_unshuffle),
     "grid_sample": grid,
 }

@@ -27,6 +27,8 @@ def product(call: Call) -> str:
             return f"{call.spoken} takes rank {wanted} and gets rank {one.rank}: {left.said}, {right.said}."
     if call.kind in ("outer", "ger") or not left.rank or not right.rank:
         return ""
+    if call.kind == "dot" and left.numbers != right.numbers:
+        return f"{call.spoken} pairs {left.sizes[0]} numbers with {right.sizes[0]}: {left.said}, {right.said}."
     inner = -2 if right.rank > 1 else -1
     if left.numbers[-1] != right.numbers[inner]:
         return f"{call.spoken} multiplies {left.sizes[-1]} columns by {right.sizes[inner]} rows: {left.said}, {right.said}."

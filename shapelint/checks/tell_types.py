@@ -17,6 +17,9 @@ _INDEX = re.compile(
     r"scalar types: Long, Int|dtype int64 for index|to be an integer tensor|index tensor of type|tensors used as indices must be",
     re.IGNORECASE,
 )
+_WHOLE = re.compile(
+    r"could not infer output dtype|must be either a floating point|not implemented for '(Long|Int|Bool)'"
+)
 _TARGETS = frozenset(("cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"))
 _LAYERS = {"Embedding": 0, "EmbeddingBag": 0, "embedding": 0, "embedding_bag": 0, "one_hot": 0}
 
@@ -30,6 +33,15 @@ def dtypes(call: Call) -> str:
         if x is None or target is None:
             return ""
         return f"{call.spoken} takes class numbers of int64 and gets {target.dtype}: {target.typed}, {x.typed}."
+    if _WHOLE.search(call.error):
+        x = next(iter(call.tensors()), None)
+        return f"{call.spoken} takes floating point numbers and gets {x.dtype}: {x.typed}." if x is not None else ""
+    if "predicate to be bool" in call.error or "only supports boolean masks" in call.error:
+        mask = call.tensor(1, "mask")
+        return f"{call.spoken} takes a mask of bool and gets {mask.dtype}: {mask.typed}." if mask is not None else ""
+    if _INDEX.search(call.error) and call.kind in ("__getitem__", "__setitem__"):
+        wrong = [one for one in call.tensors()[1:] if one.dtype not in ("int64", "int32", "uint8", "bool")]
+        return f"{call.spoken} takes indices of int64 and gets {wrong[0].dtype}: {wrong[0].typed}." if wrong else ""
     if _INDEX.search(call.error):
         at = call.tensor(_LAYERS.get(call.kind, 2), "index", "input")
         wanted = "int64" if "dtype int64" in call.error or "LongTensor" in call.error else "int64 or int32"

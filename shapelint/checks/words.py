@@ -25,7 +25,7 @@ class Words:
     help: str = ""
 
 
-_TELLERS: dict[str, Callable[[Call], str]] = {
+TELLERS: dict[str, Callable[[Call], str]] = {
     **tell_layers.TELLERS,
     **tell_losses.TELLERS,
     **tell_moves.TELLERS,
@@ -39,16 +39,26 @@ def explain(view: View, case: CaseReport, op: OpRecord, failure: Failure, runs: 
     kind = op.target.rsplit(".", 1)[-1]
     call = Call(view, case, op, kind, failure.message, runs, info)
     tensors = call.tensors()
-    said = tell_types.dtypes(call)
-    for name in (kind, kind.rstrip("_"), (op.inner or op.target).rsplit(".", 1)[-1]):
-        teller = _TELLERS.get(name)
-        if not said and teller is not None:
-            said = teller(call)
-    if said:
-        return Words(said, advice(call))
+    try:
+        said = tell(call)
+        if said:
+            return Words(said, advice(call))
+    except (IndexError, KeyError, TypeError, ValueError):
+        # Arguments that no sentence foresees, such as a list where a number belongs: torch's own words tell of them.
+        said = ""
     raw = failure.message.split("\n")[0].rstrip(". ")
     given = " and ".join(one.shape if not one.text else f"{one.text} {one.shape}" for one in tensors[:3])
     return Words(f"{call.spoken} gets {given}: {raw}." if given else f"{call.spoken}: {raw}.")
+
+
+def tell(call: Call) -> str:
+    """The sentence for a failed call, "" where there is none for it."""
+    said = tell_types.dtypes(call)
+    for name in (call.kind, call.kind.rstrip("_"), (call.op.inner or call.op.target).rsplit(".", 1)[-1]):
+        teller = TELLERS.get(name)
+        if not said and teller is not None:
+            said = teller(call)
+    return said
 
 
 def spread(view: View, case: CaseReport, op: OpRecord) -> str:

@@ -375,6 +375,11 @@ def _random_choice(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: di
     return empty((*given["input"].shape[:-1], given["num_samples"]))
 
 
+def _unaligned(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """No: a TransformerEncoder asks whether the padding stands at the end, for a faster way to the same shapes."""
+    return False
+
+
 KERNELS: dict[str, Any] = {
     "nonzero": _nonzero,
     "argwhere": _nonzero,
@@ -399,6 +404,7 @@ KERNELS: dict[str, Any] = {
     "spmm": _sparse_mm,
     "_sparse_mm": _sparse_mm,
     "multinomial": _random_choice,
+    "_nested_tensor_from_mask_left_aligned": _unaligned,
     "cuda": _same,
     "cpu": _same,
     "xpu": _same,
