@@ -25,4 +25,4 @@ def test_each_marked_line_of_the_fixtures_is_flagged_and_no_other() -> None:
         if (mark := re.search(r"# expect: ([\w-]+)$", line)) and mark[1] != "nothing"
     }
     assert got == wanted
-    assert len(report["targets"]) == 9
+    assert len(report["targets"]) == 11

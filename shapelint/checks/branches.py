@@ -37,7 +37,7 @@ def unexercised(view: View) -> Iterator[Finding]:
                 yield view.finding(
                     "unexercised-rank",
                     f"No case reaches this branch: it is for {branch.variable} of rank "
-                    f"{spoken(branch.ranks, branch.more)}, and every case gives it rank {had}.",
+                    f"{spoken(branch.ranks, branch.more)}, and the cases give it rank {had}.",
                     branch.location,
                     fix="add a case with that rank to inputs",
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,11 +10,17 @@ from typing import TYPE_CHECKING
 from shapelint.checks.sizes import expression
 from shapelint.findings import Finding, Location, Region, Related, Severity, Step
 from shapelint.rules import find_rule
+from shapelint.source import tree
 from shapelint.source.map import SourceMap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shapelint.records import Argument, CaseReport, OpRecord, TraceReport, TraceTarget
     from shapelint.source.files import SourceCache
+
+_SHOWN = 80
+"""So many characters of what a layer says of itself are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +44,8 @@ class View:
             return SourceMap(self.sources).whole_line(self.report.path, line)
         module, _, attribute = self.target.target.partition(":")
         path = self._file_of(module)
-        tree = self.sources.load(path).tree if path else None
-        for node in tree.body if tree is not None else ():
+        parsed = self.sources.load(path).tree if path else None
+        for node in parsed.body if parsed is not None else ():
             if getattr(node, "name", "") == attribute.partition(".")[0]:
                 return SourceMap(self.sources).whole_line(path, node.lineno)
         return Location(path or self.target.root, Region(1, 1, 1, 1))
@@ -107,12 +114,31 @@ class View:
     def related(self, case: CaseReport, op: OpRecord) -> tuple[Related, ...]:
         """Where the layer was made, and the calls that led to the op, the closest first."""
         del case
-        found: list[Related] = []
-        if op.opcode == "call_module" and op.module >= 0:
-            made = self.report.modules[op.module].made
-            if made:
-                found.append(Related(self.place(made), "made here"))
-        return (*found, *self.callers(op.stack))
+        made = self.report.modules[op.module].made if op.opcode == "call_module" and op.module >= 0 else ()
+        return (*self._made(op, made), *self.callers(op.stack))
+
+    def _made(self, op: OpRecord, made: tuple[int, ...]) -> Iterator[Related]:
+        """Where a layer was made; where its numbers don't stand there, with which it was, and the call that gave them."""
+        if not made:
+            return
+        info = SourceMap(self.sources).call_at(self.report.frames[made[-1]])
+        given = [one for one in info.args if not one.literal and not one.star] if info is not None else []
+        shown = self.report.modules[op.module].shown
+        kind = op.target.rsplit(".", 1)[-1]
+        told = f" as {kind}({shown})" if given and shown and len(shown) <= _SHOWN else ""
+        yield Related(self.place(made), f"made here{told}")
+        if len(made) > 1 and any(self._is_parameter(one.text, made[-1]) for one in given):
+            yield Related(self.place(made[:-1]), "with the arguments given here")
+
+    def _is_parameter(self, text: str, frame: int) -> bool:
+        at = self.report.frames[frame]
+        source = self.sources.load(at.path)
+        around = tree.functions_around(source.tree, at.line) if source.tree else ()
+        node = around[-1] if around else None
+        if node is None or isinstance(node, ast.ClassDef):
+            return False
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        return any(one.arg == text for one in arguments)
 
     def callers(self, stack: tuple[int, ...]) -> tuple[Related, ...]:
         """The calls above the innermost place of a stack, the closest first, each with the function it stands in."""
