@@ -118,7 +118,7 @@ class View:
         return (*self._made(op, made), *self.callers(op.stack))
 
     def _made(self, op: OpRecord, made: tuple[int, ...]) -> Iterator[Related]:
-        """Where a layer was made; where its numbers don't stand there, with which it was, and the call that gave them."""
+        """Where a layer was made; where its numbers don't stand there, with which it was, and what gave them."""
         if not made:
             return
         info = SourceMap(self.sources).call_at(self.report.frames[made[-1]])
