@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shapelint.trace.axes.along import ELEMENTWISE, broadcast, kept
 from shapelint.trace.axes.calls import Call, Shape, fits
 from shapelint.trace.axes.layers import LAYERS
 from shapelint.trace.axes.layout import Atom, Layout, Sizes, axis
-from shapelint.trace.axes.moves import ELEMENTWISE, MOVES, broadcast, kept
+from shapelint.trace.axes.moves import MOVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from shapelint.records import CaseReport, OpNote
 from shapelint.trace.axes import sliced
+from shapelint.trace.axes.along import ELEMENTWISE, batch_at
 from shapelint.trace.axes.calls import plain
 from shapelint.trace.axes.follow import Followed, calls, start
 from shapelint.trace.axes.layers import RECURRENT, TRANSFORMERS, batch_first
 from shapelint.trace.axes.layout import Layout, apart, axis_count, is_batch
-from shapelint.trace.axes.moves import ELEMENTWISE, batch_at
 from shapelint.trace.axes.transposed import swapped, without_skews
 
 if TYPE_CHECKING:
