@@ -13,7 +13,8 @@ from torch.overrides import TorchFunctionMode
 from shapelint.trace import frames, invented
 from shapelint.trace.devices import without_device
 from shapelint.trace.log import map_tensors, tensors_in
-from shapelint.trace.mode import GIVEN, LIMIT, to_meta
+from shapelint.trace.metas import to_meta
+from shapelint.trace.mode import GIVEN, LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

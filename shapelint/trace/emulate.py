@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapelint.trace import indexing, recurrent
 from shapelint.trace.devices import DATA_DEVICE
 from shapelint.trace.log import tensors_in
+from shapelint.trace.metas import empty
 
 if TYPE_CHECKING:
     from shapelint.trace.mode import TraceMode
-
-
-def empty(shape: Any, dtype: torch.dtype = torch.int64) -> torch.Tensor:
-    """A meta tensor."""
-    return torch.empty(tuple(shape), dtype=dtype, device="meta")
 
 
 # ---------------------------------------------------------------------------------------------------- devices
@@ -168,165 +165,6 @@ def _one_hot(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str
     return empty((*tensor.shape, classes if classes > 0 else _count(mode)))
 
 
-def _mask_dims(item: Any) -> int:
-    return item.dim() if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8) else 0
-
-
-def _is_position(item: Any) -> bool:
-    """Whether torch would ask this index for its number: a whole number in a tensor."""
-    whole = isinstance(item, torch.Tensor) and not item.is_floating_point() and item.dtype is not torch.bool
-    return whole and item.dim() == 0
-
-
-def _placed(mode: TraceMode, item: Any) -> Any:
-    """An index without the numbers that are data: the first position, and made-up ends of a slice."""
-    if _is_position(item):
-        return 0
-    if type(item) is not slice:
-        return item
-    ends = [_count(mode) if _is_position(end) else end for end in (item.start, item.stop, item.step)]
-    return slice(*ends) if any(map(_is_position, (item.start, item.stop, item.step))) else item
-
-
-def without_masks(mode: TraceMode, tensor: torch.Tensor, index: Any) -> Any:
-    """``index`` with what only data can tell replaced: a mask by as many indices as it may choose, one position by the first."""
-    given: tuple[Any, ...] = index if type(index) is tuple else (index,)
-    items: list[Any] = [_placed(mode, item) for item in given]
-    if not any(_mask_dims(item) for item in items):
-        return tuple(items) if any(a is not b for a, b in zip(items, given)) else index
-    position = 0
-    out: list[Any] = []
-    rest = sum(_mask_dims(item) or (item is not None and item is not Ellipsis) for item in items)
-    for item in items:
-        dims = _mask_dims(item)
-        if dims:
-            wanted, got = tuple(tensor.shape[position : position + dims]), tuple(item.shape)
-            if wanted != got:
-                axis = next((i for i, (a, b) in enumerate(zip(wanted, got)) if a != b), len(wanted))
-                raise IndexError(
-                    f"The shape of the mask {list(got)} at index {axis} does not match the shape of the indexed tensor "
-                    f"{list(tensor.shape)} at index {position + axis}"
-                )
-            n = mode.chosen(item, sys._getframe())
-            out += [empty((n,)) for _ in range(dims)]
-            position += dims
-        else:
-            out.append(item)
-            if item is Ellipsis:
-                position += tensor.dim() - int(rest)
-            elif item is not None:
-                position += 1
-    return tuple(out)
-
-
-def real_masks(mode: TraceMode, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of an indexing, with each mask and number that is a constant replaced by what it really stands for."""
-
-    def known(item: Any) -> bool:
-        return isinstance(item, torch.Tensor) and not item.is_meta and mode.info(item).constant
-
-    def number(item: Any) -> Any:
-        return int(item) if _is_position(item) and known(item) else item
-
-    items = args[1] if type(args[1]) is tuple else (args[1],)
-    out: list[Any] = []
-    for item in items:
-        if _mask_dims(item) and known(item):
-            out += item.nonzero(as_tuple=True)
-        elif type(item) is slice:
-            out.append(slice(number(item.start), number(item.stop), number(item.step)))
-        else:
-            out.append(number(item))
-    changed = len(out) != len(items) or any(a is not b for a, b in zip(out, items))
-    return (args[0], tuple(out), *args[2:]) if changed else args
-
-
-def _getitem(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    del kwargs
-    index = without_masks(mode, args[0], args[1])
-    return NotImplemented if index is args[1] else func(args[0], index)
-
-
-def _setitem(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    del kwargs
-    tensor, index, value = args
-    items = index if type(index) is tuple else (index,)
-    placed = without_masks(mode, tensor, index)
-    if placed is index:
-        return NotImplemented
-    if any(map(_mask_dims, items)) and isinstance(value, torch.Tensor) and value.numel() > 1:
-        # The number of rows comes from the data, on both sides: they can't be compared.
-        return None
-    return func(tensor, placed, value)
-
-
-def _pack(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Every sequence taken to be as long as the longest: the batch sizes are then known, and are real."""
-    del mode, func
-    given = {**dict(zip(("input", "lengths", "batch_first"), args)), **kwargs}
-    tensor, batch_first = given["input"], given.get("batch_first", False)
-    batch, steps = (tensor.shape[0], tensor.shape[1]) if batch_first else (tensor.shape[1], tensor.shape[0])
-    if given["lengths"].numel() != batch:
-        raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {given['lengths'].numel()} (batch_size={batch})"
-        )
-    return empty((batch * steps, *tensor.shape[2:]), tensor.dtype), torch.full((steps,), batch, dtype=torch.int64)
-
-
-def _pad_packed(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    del mode, func
-    given = {**dict(zip(("data", "batch_sizes", "batch_first", "padding_value", "total_length"), args)), **kwargs}
-    data, sizes = given["data"], given["batch_sizes"]
-    steps = sizes.numel()
-    batch = data.shape[0] // max(steps, 1)
-    total = given.get("total_length") or 0
-    length = max(total, steps)
-    shape = (batch, length) if given.get("batch_first") else (length, batch)
-    return empty((*shape, *data.shape[1:]), data.dtype), torch.full((batch,), steps, dtype=torch.int64)
-
-
-def _packed_rnn(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``torch.lstm`` and its like over a packed sequence, whose second argument is the batch sizes."""
-    del mode
-    if not (len(args) > 1 and isinstance(args[1], torch.Tensor) and args[1].dim() == 1):
-        return _two_steps(func, args, kwargs)
-    data, sizes, state, weights = args[0], args[1], args[2], args[3]
-    both = 2 if args[8] else 1
-    first = state[0] if isinstance(state, (tuple, list)) else state
-    hidden = first.shape[-1]
-    if weights[0].shape[-1] != data.shape[-1]:
-        raise RuntimeError(
-            f"input.size(-1) must be equal to input_size. Expected {weights[0].shape[-1]}, got {data.shape[-1]}"
-        )
-    del sizes
-    out = empty((data.shape[0], hidden * both), data.dtype)
-    state = tuple(empty(s.shape, s.dtype) for s in (state if isinstance(state, (tuple, list)) else (state,)))
-    return (out, *state) if func.__name__ == "lstm" else (out, state[0])
-
-
-_STEPS = 2
-
-
-def _two_steps(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A recurrent layer run over the first two steps: torch's meta kernel would loop over all of them.
-
-    What comes out is repeated to the full length, in the order in memory that the kernel gave it.
-    """
-    batched = 3
-    if kwargs or len(args) != 9 or args[0].dim() != batched:  # noqa: PLR2004  # what torch.nn's layers pass
-        return NotImplemented
-    time = 1 if args[8] else 0
-    length = args[0].shape[time]
-    if length <= _STEPS:
-        return NotImplemented
-    out, *states = func(args[0].narrow(time, 0, _STEPS), *args[1:])
-    first = out.narrow(time, 0, 1)
-    if out.stride(time) > out.stride(1 - time):
-        whole = (first.transpose(0, 1) if time else first).contiguous().repeat(length, 1, 1)
-        return (whole.transpose(0, 1) if time else whole, *states)
-    return (first.contiguous().repeat(1, length, 1), *states) if time else NotImplemented
-
-
 def _ctc_loss(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del mode, func
     names = ("log_probs", "targets", "input_lengths", "target_lengths", "blank", "reduction", "zero_infinity")
@@ -390,14 +228,14 @@ KERNELS: dict[str, Any] = {
     "repeat_interleave": _repeat_interleave,
     "bincount": _bincount,
     "one_hot": _one_hot,
-    "__getitem__": _getitem,
-    "__setitem__": _setitem,
-    "_pack_padded_sequence": _pack,
-    "_pad_packed_sequence": _pad_packed,
-    "lstm": _packed_rnn,
-    "gru": _packed_rnn,
-    "rnn_tanh": _packed_rnn,
-    "rnn_relu": _packed_rnn,
+    "__getitem__": indexing.getitem,
+    "__setitem__": indexing.setitem,
+    "_pack_padded_sequence": recurrent.pack,
+    "_pad_packed_sequence": recurrent.pad_packed,
+    "lstm": recurrent.recurrent,
+    "gru": recurrent.recurrent,
+    "rnn_tanh": recurrent.recurrent,
+    "rnn_relu": recurrent.recurrent,
     "ctc_loss": _ctc_loss,
     "arange": _arange,
     "mm": _sparse_mm,

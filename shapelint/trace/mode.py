@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from shapelint.trace import access, emulate, frames, invented, owncheck, precision, recover
+from shapelint.trace import access, emulate, frames, indexing, invented, owncheck, precision, recover
 from shapelint.trace.devices import DATA_DEVICE, place, without_device
 from shapelint.trace.log import KEY, Info, Log, Op, Ref, map_tensors, tensors_in
+from shapelint.trace.metas import to_meta, wrapped
 from shapelint.trace.names import GETTER, METHOD, describe
 from shapelint.trace.proxy import MetaTensorProxy
 
@@ -104,7 +105,7 @@ class TraceMode(TorchFunctionMode):
         elif not tensor.is_meta:
             trained = isinstance(tensor, torch.nn.Parameter)
             info.constant = not trained
-            if not owner and not trained and tensor.dim() and not _wrapped(tensor):
+            if not owner and not trained and tensor.dim() and not wrapped(tensor):
                 info.pinned = "cpu"
         elif not owner and self.owners.is_plain(tensor) and tensor.dim():
             info.pinned = "cpu"
@@ -177,7 +178,7 @@ class TraceMode(TorchFunctionMode):
             return self._unknown(func, what, args, kwargs, leaves, report=False)
         run_args, run_kwargs = args, kwargs
         if twins and short in ("__getitem__", "__setitem__"):
-            run_args = args = emulate.real_masks(self, args)
+            run_args = args = indexing.real_masks(self, args)
         if not constant and (twins or any(not leaf.is_meta for leaf in leaves)):
             run_args, run_kwargs = map_tensors(args, self.meta), map_tensors(kwargs, self.meta)
         moved: torch.device | None = None
@@ -538,15 +539,3 @@ _FACTORY: dict[str, tuple[str, ...]] = dict.fromkeys(
 
 def _changes_first(short: str) -> bool:
     return short == "__setitem__" or (short.endswith("_") and not short.endswith("__") and not short.startswith("_"))
-
-
-def _wrapped(tensor: torch.Tensor) -> bool:
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
-
-
-def to_meta(tensor: torch.Tensor) -> torch.Tensor:
-    """A meta tensor with the shape, strides, dtype and need of a gradient of ``tensor``."""
-    if tensor.layout is not torch.strided or _wrapped(tensor):
-        return tensor.to("meta")
-    made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
-    return made.requires_grad_() if tensor.requires_grad else made
