@@ -60,7 +60,7 @@ CALLS = {
     "permute": ('x = "float32[B, 10, 3]"', "", "return x.permute(0, 3, 1, 2)", "tensor-rank", "x.permute names 4 axes (0, 3, 1, 2) and the tensor has rank 3: x is [B, 10, 3]."),
     "transpose": ('x = "float32[B, 10]"', "", "return x.transpose(1, 2)", "index-range", "x.transpose names axis 2 and its input has rank 2: x is [B, 10]."),
     "gather": ('x = "float32[B, 10]", i = "int64[B]"', "", "return x.gather(1, i)", "tensor-rank", "x.gather takes an index of rank 2, as the tensor, and gets rank 1: x is [B, 10], i is [B]."),
-    "gather_dtype": ('x = "float32[B, 10]", i = "float32[B, 1]"', "", "return x.gather(1, i)", "dtype-mismatch", "x.gather takes indices of int64 and gets float32: i is float32[B, 1]."),
+    "gather_dtype": ('x = "float32[B, 10]", i = "float32[B, 1]"', "", "return x.gather(1, i)", "dtype-mismatch", "x.gather takes indices of int64 or int32 and gets float32: i is float32[B, 1]."),
     "gather_size": ('x = "float32[B, 10, 4]", i = "int64[B, 2, 6]"', "", "return x.gather(1, i)", "index-range", "x.gather has an index larger than the tensor at axis 2, 6 against 4: x is [B, 10, 4], i is [B, 2, 6]."),
     "scatter": ('x = "float32[B, 10]", i = "int64[B, 3]"', "", "return torch.zeros_like(x).scatter_(1, i, x[:, :2])", "index-range", "torch.zeros_like(x).scatter_ has an index larger than its source at axis 1, 3 against 2: i is [B, 3], x[:, :2] is [B, 2]."),
     "einsum": ('x = "float32[B, T, 16]"', "self.w = nn.Parameter(torch.zeros(8, 4))", "return torch.einsum('btd,dk->btk', x, self.w)", "matmul-dims", "einsum 'btd,dk->btk': d is 16 in x and 8 in self.w: x is [B, T, 16], self.w is [8, 4]."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,12 +45,31 @@ def failed_ops(view: View, case: CaseReport) -> Iterator[Finding]:
     found: dict[tuple[str, Location], list[tuple[Finding, str]]] = {}
     for op in case.ops:
         # An extra probe only asks whether a neighbouring size works: its own failure says nothing.
-        if any(failure.run < case.probes for failure in op.failures):
+        if any(failure.run < case.probes for failure in op.failures) and not _counts_up(case, op):
             finding = _finding(view, case, op)
             path = view.report.modules[op.module].path if op.module >= 0 else ""
             found.setdefault((finding.rule, finding.location), []).append((finding, path))
     for alike in found.values():
         yield _counted(alike)
+
+
+_POSITION = re.compile(r"index out of range in self: (\d+)|index (\d+) is out of bounds")
+
+
+def _counts_up(case: CaseReport, op: OpRecord) -> bool:
+    """Whether the positions of a named dimension run past the end of a table, as those of a long text do.
+
+    That is the limit of the name, which ``dims`` may state; a number in the code points to the same place for every
+    size.
+    """
+    last: dict[int, int] = {}
+    for failure in op.failures:
+        found = _POSITION.search(failure.message)
+        if found is None:
+            return False
+        last[failure.run] = int(found[1] or found[2])
+    named = any(at + 1 in dict(case.assignments[run]).values() for run, at in last.items())
+    return named or len(set(last.values())) > 1
 
 
 def _counted(alike: list[tuple[Finding, str]]) -> Finding:

@@ -14,11 +14,12 @@ _MIXED = re.compile(
     re.IGNORECASE,
 )
 _INDEX = re.compile(
-    r"scalar types: Long, Int|dtype int64 for index|to be an integer tensor|index tensor of type|tensors used as indices must be",
+    r"scalar types: Long, Int|dtype int\S* for index|long tensor for index|to be an integer tensor|index tensor of type|tensors used as indices must be",
     re.IGNORECASE,
 )
+_REFUSED = re.compile(r"not implemented for '(\w+)'")
 _WHOLE = re.compile(
-    r"could not infer output dtype|must be either a floating point|not implemented for '(Long|Int|Bool)'"
+    r"could not infer output dtype|must be either a floating point|only supports? floating|std and var only"
 )
 _TARGETS = frozenset(("cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"))
 _LAYERS = {"Embedding": 0, "EmbeddingBag": 0, "embedding": 0, "embedding_bag": 0, "one_hot": 0}
@@ -33,24 +34,44 @@ def dtypes(call: Call) -> str:
         if x is None or target is None:
             return ""
         return f"{call.spoken} takes class numbers of int64 and gets {target.dtype}: {target.typed}, {x.typed}."
+    if refused := _REFUSED.search(call.error):
+        return _refused(call, _SPOKEN.get(refused[1], ""))
     if _WHOLE.search(call.error):
         x = next(iter(call.tensors()), None)
         return f"{call.spoken} takes floating point numbers and gets {x.dtype}: {x.typed}." if x is not None else ""
     if "predicate to be bool" in call.error or "only supports boolean masks" in call.error:
         mask = call.tensor(1, "mask")
         return f"{call.spoken} takes a mask of bool and gets {mask.dtype}: {mask.typed}." if mask is not None else ""
-    if _INDEX.search(call.error) and call.kind in ("__getitem__", "__setitem__"):
-        wrong = [one for one in call.tensors()[1:] if one.dtype not in ("int64", "int32", "uint8", "bool")]
-        return f"{call.spoken} takes indices of int64 and gets {wrong[0].dtype}: {wrong[0].typed}." if wrong else ""
     if _INDEX.search(call.error):
-        at = call.tensor(_LAYERS.get(call.kind, 2), "index", "input")
-        wanted = "int64" if "dtype int64" in call.error or "LongTensor" in call.error else "int64 or int32"
-        if at is None or at.dtype in ("int64", "int32"):
-            return ""
-        return f"{call.spoken} takes indices of {wanted} and gets {at.dtype}: {at.typed}."
+        return _indices(call)
     if _MIXED.search(call.error):
         return _mixed(call)
     return ""
+
+
+def _indices(call: Call) -> str:
+    if call.kind in ("__getitem__", "__setitem__"):
+        wrong = [one for one in call.tensors()[1:] if one.dtype not in ("int64", "int32", "uint8", "bool")]
+        return f"{call.spoken} takes indices of int64 and gets {wrong[0].dtype}: {wrong[0].typed}." if wrong else ""
+    at = call.tensor(_LAYERS.get(call.kind, 2), "index", "input")
+    wanted = "int64" if re.search("dtype int64|LongTensor|long tensor", call.error) else "int64 or int32"
+    if at is None or at.dtype in ("int64", "int32"):
+        return ""
+    return f"{call.spoken} takes indices of {wanted} and gets {at.dtype}: {at.typed}."
+
+
+def _refused(call: Call, dtype: str) -> str:
+    x = next((one for one in call.tensors() if one.dtype == dtype), None)
+    if x is None:
+        return ""
+    wanted = (
+        "floating point numbers"
+        if dtype in _NO_FLOATS
+        else "whole numbers"
+        if dtype.startswith("float")
+        else "real numbers"
+    )
+    return f"{call.spoken} takes {wanted} and gets {dtype}: {x.typed}."
 
 
 def _no_tensor(call: Call, kind: str) -> str:
@@ -92,4 +113,13 @@ _SPOKEN = {
     "double": "float64",
     "Half": "float16",
     "BFloat16": "bfloat16",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Char": "int8",
+    "Byte": "uint8",
+    "Bool": "bool",
+    "ComplexFloat": "complex64",
+    "ComplexDouble": "complex128",
 }
+_NO_FLOATS = frozenset(("int64", "int32", "int16", "int8", "uint8", "bool"))

@@ -6,6 +6,7 @@ NotImplemented, which means that torch's own meta kernel does.
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,9 @@ def _nonzero(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str
 
 def _where(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) + len(kwargs) > 1:
+        if args and args[0].dtype is torch.uint8:
+            # Eager mode takes bytes for a mask still, and warns.
+            return func(args[0].bool(), *args[1:], **kwargs)
         return NotImplemented
     return _nonzero(mode, func, (args[0] if args else kwargs["condition"],), {"as_tuple": True})
 
@@ -185,6 +189,58 @@ def _ctc_loss(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[st
     return empty((batch,) if none and batched else (), probs.dtype)
 
 
+def _covariance(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``cov`` and ``corrcoef``: each variable, a row, against each."""
+    del mode, func, kwargs
+    rows = 2
+    if args[0].dim() > rows:
+        raise RuntimeError(f"expected input to have two or fewer dimensions but got an input with {args[0].dim()}")
+    return empty((args[0].shape[0],) * 2 if args[0].dim() == rows else (), args[0].dtype)
+
+
+def _combinations(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del mode, func
+    given = {**dict(zip(("input", "r", "with_replacement"), args)), **kwargs}
+    tensor, chosen = given["input"], given.get("r", 2)
+    if tensor.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.shape)}")
+    of = tensor.shape[0] + (chosen - 1 if given.get("with_replacement") else 0)
+    return empty((math.comb(of, chosen), chosen), tensor.dtype)
+
+
+def _istft(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As many samples as the hops between the frames cover, or as were asked for."""
+    del mode, func
+    names = "input n_fft hop_length win_length window center normalized onesided length return_complex".split()
+    given = {**dict(zip(names, args)), **kwargs}
+    tensor, size = given["input"], given["n_fft"]
+    rows = size if given.get("onesided") is False else size // 2 + 1
+    if not tensor.is_complex():
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
+    if tensor.shape[-2] != rows:
+        raise RuntimeError(
+            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 "
+            f"= {rows}, but got {tensor.shape[-2]}"
+        )
+    hop = given.get("hop_length") or size // 4
+    whole = size + hop * (tensor.shape[-1] - 1)
+    length = given.get("length") or (whole - 2 * (size // 2) if given.get("center", True) else whole)
+    real = torch.float64 if tensor.dtype is torch.complex128 else torch.float32
+    return empty((*tensor.shape[:-2], length), tensor.dtype if given.get("return_complex") else real)
+
+
+def _classes(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Class numbers may be bytes, which the meta kernel refuses."""
+    del mode
+    target = args[1] if len(args) > 1 else kwargs.get("target")
+    if not isinstance(target, torch.Tensor) or target.dtype is not torch.uint8:
+        return NotImplemented
+    given = {**dict(zip(("input", "target"), args)), **kwargs, "target": target.long()}
+    return func(given.pop("input"), given.pop("target"), *args[2:], **given)
+
+
 def _arange(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A range whose ends are data: as long as the number that is made up for its last end."""
     del args
@@ -237,6 +293,12 @@ KERNELS: dict[str, Any] = {
     "rnn_tanh": recurrent.recurrent,
     "rnn_relu": recurrent.recurrent,
     "ctc_loss": _ctc_loss,
+    "cov": _covariance,
+    "corrcoef": _covariance,
+    "combinations": _combinations,
+    "istft": _istft,
+    "cross_entropy": _classes,
+    "nll_loss": _classes,
     "arange": _arange,
     "mm": _sparse_mm,
     "spmm": _sparse_mm,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 
 from shapelint.trace.metas import empty
+from shapelint.trace.owncheck import assigned
 
 if TYPE_CHECKING:
     from shapelint.trace.mode import TraceMode
@@ -86,6 +87,78 @@ def real_masks(mode: TraceMode, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return (args[0], tuple(out), *args[2:]) if changed else args
 
 
+def in_range(mode: TraceMode, short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raises IndexError where a constant index points outside of what it chooses from, as the CPU's kernels do."""
+    given = {**dict(zip(RANGED[short], args)), **kwargs}
+    tensor: Any = given.get("input")
+    index: Any = given.get("index")
+    if short in ("__getitem__", "__setitem__"):
+        _choose_in_range(mode, args[0], args[1])
+    elif isinstance(tensor, torch.Tensor) and _known(mode, index):
+        dim = given.get("dim", 0)
+        if isinstance(dim, int) and -tensor.dim() <= dim < tensor.dim():
+            low, high = _ends(index)
+            size = tensor.shape[dim]
+            if low < 0 or high >= size:
+                raise IndexError(
+                    f"index out of range in self: {high if high >= size else low} for dimension {dim} with size {size}"
+                )
+
+
+def _choose_in_range(mode: TraceMode, tensor: torch.Tensor, index: Any) -> None:
+    items = index if type(index) is tuple else (index,)
+    rest = sum(_mask_dims(item) or (item is not None and item is not Ellipsis) for item in items)
+    position = 0
+    for item in items:
+        if item is Ellipsis:
+            position += tensor.dim() - int(rest)
+        elif item is not None:
+            if position < tensor.dim() and (_known(mode, item) or _is_positions(item)):
+                low, high = _ends(item)
+                size = tensor.shape[position]
+                if low < -size or high >= size:
+                    raise IndexError(
+                        f"index {high if high >= size else low} is out of bounds for dimension {position} with size {size}"
+                    )
+            position += _mask_dims(item) or 1
+
+
+def _known(mode: TraceMode, item: Any) -> TypeGuard[torch.Tensor]:
+    whole = isinstance(item, torch.Tensor) and not item.is_meta and item.dtype in (torch.int64, torch.int32)
+    return whole and item.numel() > 0 and mode.info(item).constant
+
+
+def _is_positions(item: Any) -> TypeGuard[list[int]]:
+    return type(item) is list and bool(item) and all(type(one) is int for one in item)
+
+
+def _ends(index: torch.Tensor | list[int]) -> tuple[int, int]:
+    if isinstance(index, list):
+        return min(index), max(index)
+    return int(index.min()), int(index.max())
+
+
+RANGED: dict[str, tuple[str, ...]] = {
+    "__getitem__": (),
+    "__setitem__": (),
+    "embedding": ("index", "input"),
+    "index_select": ("input", "dim", "index"),
+    "gather": ("input", "dim", "index"),
+    "take_along_dim": ("input", "index", "dim"),
+    "scatter": ("input", "dim", "index"),
+    "scatter_": ("input", "dim", "index"),
+    "scatter_add": ("input", "dim", "index"),
+    "scatter_add_": ("input", "dim", "index"),
+    "index_add": ("input", "dim", "index"),
+    "index_add_": ("input", "dim", "index"),
+    "index_copy": ("input", "dim", "index"),
+    "index_copy_": ("input", "dim", "index"),
+    "index_fill": ("input", "dim", "index"),
+    "index_fill_": ("input", "dim", "index"),
+}
+"""The arguments of the calls that choose by index: the tensor chosen from, the axis, the index."""
+
+
 def getitem(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A choice of elements by data: as many as are made up."""
     del kwargs
@@ -100,6 +173,8 @@ def setitem(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str,
     items = index if type(index) is tuple else (index,)
     placed = without_masks(mode, tensor, index)
     if placed is index:
+        if any(isinstance(item, torch.Tensor) for item in items):
+            assigned(tensor, index, value)
         return NotImplemented
     if any(map(_mask_dims, items)) and isinstance(value, torch.Tensor) and value.numel() > 1:
         # The number of rows comes from the data, on both sides: they can't be compared.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from shapelint.trace import access, emulate, frames, indexing, invented, owncheck, precision, recover
+from shapelint.trace import access, dtypes, emulate, frames, indexing, invented, owncheck, precision, recover
 from shapelint.trace.devices import DATA_DEVICE, place, without_device
 from shapelint.trace.log import KEY, Info, Log, Op, Ref, map_tensors, tensors_in
 from shapelint.trace.metas import to_meta, wrapped
@@ -177,7 +177,7 @@ class TraceMode(TorchFunctionMode):
         if unknown:
             return self._unknown(func, what, args, kwargs, leaves, report=False)
         run_args, run_kwargs = args, kwargs
-        if twins and short in ("__getitem__", "__setitem__"):
+        if twins and short in _INDEXING:
             run_args = args = indexing.real_masks(self, args)
         if not constant and (twins or any(not leaf.is_meta for leaf in leaves)):
             run_args, run_kwargs = map_tensors(args, self.meta), map_tensors(kwargs, self.meta)
@@ -191,6 +191,9 @@ class TraceMode(TorchFunctionMode):
                 check = owncheck.CHECKS.get(short)
                 if check is not None:
                     check(*run_args, **run_kwargs)
+                dtypes.check(func, short, run_args, run_kwargs)
+                if short in indexing.RANGED and (twins or short in _INDEXING):
+                    indexing.in_range(self, short, args, kwargs)
                 replaced = emulate.KERNELS.get(short)
                 result = NotImplemented
                 if replaced is not None:
@@ -530,6 +533,7 @@ class TraceMode(TorchFunctionMode):
 
 
 _OPCODE = {METHOD: "call_method", GETTER: "call_function", "function": "call_function"}
+_INDEXING = frozenset(("__getitem__", "__setitem__"))
 _MOVING = frozenset("to cuda cpu type xpu".split())
 _FACTORY: dict[str, tuple[str, ...]] = dict.fromkeys(
     "zeros ones full empty eye arange range linspace logspace empty_strided zeros_like hann_window hamming_window blackman_window bartlett_window kaiser_window tril_indices triu_indices complex".split(),
