@@ -34,9 +34,7 @@ def ended(view: View, case: CaseReport) -> Iterator[Finding]:
         place = view.place(ending.stack)
         if ending.invented or ending.kind in ("data", "internal"):
             if not any(run < case.probes for run in whole):
-                yield view.finding(
-                    "trace-incomplete", f"The trace ended here: {ending.error}: {ending.message}.", place
-                )
+                yield view.finding("trace-incomplete", _gave_up(ending), place)
             continue
         rule = _rule(view, ending, bool(whole))
         said = f"{ending.error}: {ending.message.rstrip('. ')}" if ending.message else ending.error
@@ -50,6 +48,13 @@ def ended(view: View, case: CaseReport) -> Iterator[Finding]:
         notes = (*notes, "nothing after this line was checked")
         related = (*refused.related, *view.callers(ending.stack))
         yield view.finding(rule, refused.message, place, related=related, notes=notes)
+
+
+def _gave_up(ending: Ending) -> str:
+    said = f"{ending.error}: {ending.message}"
+    if ending.kind == "internal":
+        return f"The trace ended here by a fault of the tracer's own, which we would like to hear of: {said}."
+    return f"The trace ended here: {said}."
 
 
 @dataclass(frozen=True, slots=True)

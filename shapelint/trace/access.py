@@ -221,6 +221,19 @@ def _numpy(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return func(torch.zeros(tuple(tensor.shape), dtype=tensor.dtype), *args[1:], **kwargs)
 
 
+def _format(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``f"{loss:.3f}"``: the text of a number that is made up, for a number that only data could tell."""
+    tensor, spec = args[0], args[1] if len(args) > 1 else ""
+    if _is_real(mode, [tensor]):
+        return func(*args, **kwargs)
+    if type(tensor) is MetaTensorProxy or tensor.dim() == 0:
+        real = tensor.dtype.is_floating_point or tensor.dtype.is_complex
+        return format(0.5 if real else 1, spec)
+    if spec:
+        raise TypeError("unsupported format string passed to Tensor.__format__")
+    return repr(tensor)
+
+
 def _copy(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``copy.deepcopy(t)``: a clone, known as what ``t`` is."""
     del kwargs
@@ -281,6 +294,7 @@ def _register() -> None:
         HANDLERS[getattr(tensor, name)] = HANDLERS[getattr(torch, name)] = _compare
     HANDLERS[tensor.__contains__] = _contains
     HANDLERS[tensor.tolist] = _tolist
+    HANDLERS[tensor.__format__] = _format
     HANDLERS[tensor.numpy] = HANDLERS[tensor.__array__] = _numpy
     HANDLERS[tensor.__deepcopy__] = _copy
     for function in (torch._C._set_grad_enabled, torch._C._get_tracing_state, torch.is_autocast_enabled):

@@ -62,9 +62,7 @@ class Tables:
         for path, module in root.named_modules():
             self._module_of[module] = len(self.modules)
             own = [*module._parameters.items(), *module._buffers.items()]
-            shapes = tuple(
-                (n, tuple(t.shape)) for n, t in own if t is not None and not isinstance(t, nn.UninitializedParameter)
-            )
+            shapes = tuple((n, tuple(t.shape)) for n, t in own if t is not None and not nn.parameter.is_lazy(t))
             name = f"{type(module).__module__}.{type(module).__qualname__}"
             self.modules.append(
                 ModuleRecord(
@@ -260,12 +258,15 @@ class _Merger:
                 kind = "raise" if by_user else "python"
                 if not by_user and isinstance(error, TypeError) and "missing" in str(error) and len(run.log.ops) == 0:
                     kind = "call"
+                message = str(error)[:500]
+                if fault := frames.own_fault(error):
+                    kind, message = "internal", f"{message} ({fault})"
                 out.append(
                     Ending(
                         r,
                         kind,
                         type(error).__name__,
-                        str(error)[:500],
+                        message,
                         self.tables.stack(run.outcome.stack),
                         run.invented,
                     )

@@ -97,7 +97,7 @@ def numbers_in(model: Any, case: Case) -> frozenset[int]:
         for value in module.__dict__.values():
             _gather(value, found)
         for tensor in (*module._parameters.values(), *module._buffers.values()):
-            if tensor is not None and not isinstance(tensor, nn.UninitializedParameter):
+            if tensor is not None and not nn.parameter.is_lazy(tensor):
                 found.update(tensor.shape)
     return frozenset(found)
 

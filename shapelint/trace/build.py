@@ -46,6 +46,8 @@ class BuildMode(TorchFunctionMode):
                 return target
         if name in ("item", "tolist", "__bool__", "__int__", "__float__", "__index__") and leaves[0].is_meta:
             return _number(name, leaves[0])
+        if name in ("allclose", "equal", "is_nonzero") and any(t.is_meta for t in leaves):
+            return True  # a check of what an initialiser made, such as that a matrix is orthogonal
         if name in ("cuda", "to") or "device" in kwargs:
             from shapelint.trace import emulate  # noqa: PLC0415  # only where something is moved
 
@@ -99,10 +101,18 @@ def building() -> Iterator[dict[nn.Module, tuple[frames.Place, ...]]]:
         nn.Module.__init__ = plain  # type: ignore[method-assign]
 
 
+def _unmade(table: dict[str, Any]) -> None:
+    """Lazy parameters are made when their layer is first called: as meta tensors then."""
+    for name, one in table.items():
+        if isinstance(one, nn.UninitializedParameter) and not one.is_meta:
+            table[name] = nn.UninitializedParameter(one.requires_grad, device="meta", dtype=one.dtype)  # type: ignore[call-arg,arg-type]  # torch's stub lacks them
+
+
 def to_meta_parameters(root: nn.Module) -> None:
     """Makes each parameter that is still real a meta parameter: weights are data. Tied ones stay tied."""
     new: dict[int, nn.Parameter] = {}
     for module in root.modules():
+        _unmade(module._parameters)
         for name, parameter in module._parameters.items():
             if parameter is not None and not parameter.is_meta and type(parameter) is nn.Parameter:
                 if id(parameter) not in new:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import traceback
 from dataclasses import dataclass, replace
 
 from shapelint.records import Frame, TargetFailure, TraceReport, TraceTarget
@@ -60,6 +61,16 @@ def report(target: TraceTarget, death: Death, *, importing: bool) -> TraceReport
 def exhausted(target: TraceTarget, *, importing: bool) -> str:
     """The sentence for a model that met the memory limit."""
     return _sentence(target, Death("memory"), importing=importing)
+
+
+def internal(target: TraceTarget, error: BaseException) -> str:
+    """The sentence for a model at which the tracer itself failed, with the place."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    last = [step for step in traceback.extract_tb(error.__traceback__) if step.filename.startswith(here)][-1]
+    return (
+        f"tracing {target.target} met a fault of the tracer's own, which we would like to hear of: {type(error).__name__}: "
+        f"{error} ({os.path.basename(last.filename)}:{last.lineno})."
+    )
 
 
 def _sentence(target: TraceTarget, death: Death, *, importing: bool) -> str:

@@ -113,6 +113,22 @@ def raised_by_user(error: BaseException) -> bool:
     return dis.opname[code.co_code[step.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
 
 
+_BUGS = (AttributeError, KeyError, NameError)
+
+
+def own_fault(error: BaseException) -> str:
+    """The place in the tracer at which a fault of its own was raised: ``mode.py:120``; "" for any other exception."""
+    if not isinstance(error, _BUGS):
+        return ""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None:
+        return ""
+    path = step.tb_frame.f_code.co_filename
+    return f"{os.path.basename(path)}:{step.tb_lineno}" if path.startswith(_OURS) else ""
+
+
 def to_frame(place: Place) -> Frame:
     """The record of a place: lines always, columns from Python 3.11 on."""
     code, index = place

@@ -110,7 +110,8 @@ def map_tensors(tree: Any, change: Any) -> Any:
     if kind is slice:
         return slice(map_tensors(tree.start, change), map_tensors(tree.stop, change), map_tensors(tree.step, change))
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return kind(*[map_tensors(item, change) for item in tree])
+        # Not by its own constructor, which may look at the tensors, as PackedSequence does.
+        return tuple.__new__(kind, [map_tensors(item, change) for item in tree])
     if isinstance(tree, (tuple, list)) and kind.__module__.startswith("torch"):
         # torch.return_types are tuples that are built from one sequence.
         return kind([map_tensors(item, change) for item in tree]) if kind is not torch.Size else tree

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from shapelint.trace import access, dtypes, emulate, frames, indexing, invented, owncheck, precision, recover
+from shapelint.trace import access, dtypes, emulate, frames, handlers, indexing, invented, owncheck, precision, recover
 from shapelint.trace.devices import DATA_DEVICE, place, without_device
 from shapelint.trace.log import KEY, Info, Log, Op, Ref, map_tensors, tensors_in
-from shapelint.trace.metas import to_meta, wrapped
+from shapelint.trace.metas import empty, to_meta, wrapped
 from shapelint.trace.names import GETTER, METHOD, describe
 from shapelint.trace.proxy import MetaTensorProxy
 
@@ -202,7 +202,9 @@ class TraceMode(TorchFunctionMode):
                     result = func(*run_args, **run_kwargs)
             else:
                 result = func(*run_args, **run_kwargs)
-        except Exception as error:  # noqa: BLE001  # whatever torch raises is a fact about the user's call
+        except Exception as error:  # whatever torch raises is a fact about the user's call
+            if frames.own_fault(error):
+                raise
             if owncheck.is_gap(error):
                 return self._gap(func, what, args, kwargs, leaves, infos, error)
             if constant and "allocate memory" in str(error):
@@ -257,7 +259,8 @@ class TraceMode(TorchFunctionMode):
         old = infos[0]
         for index, output in enumerate(outputs):
             info = self._new(output)
-            info.constant = constant and not output.is_meta
+            # Real after a call on meta tensors: made from sizes alone.
+            info.constant = not output.is_meta
             info.invented = marked
             info.pinned = "" if not output.dim() else pinned
             info.device = moved or old.device
@@ -325,14 +328,17 @@ class TraceMode(TorchFunctionMode):
         error: BaseException,
     ) -> Any:
         """A call that raised: a failed-shape node, whose result is what the code plainly meant."""
+        if handlers.handled(frames.user_stack(sys._getframe(1)), error):
+            raise error
         kind, name, short = what
         marked = any(info.invented for info in infos) or self._invented_call(args, kwargs, leaves)
+        suspect = marked and not self._fails_anyway(func, args, kwargs, leaves, infos)
         excused = False
         if any(info.other is not None for info in infos):
             excused = bool(self._other_world(func, args, kwargs, infos))
         meant = recover.meant(short, map_tensors(args, self.meta), map_tensors(kwargs, self.meta))
         if meant is None:
-            return self._unknown(func, what, args, kwargs, leaves, error=None if marked or excused else error)
+            return self._unknown(func, what, args, kwargs, leaves, error=None if suspect or excused else error)
         result, others = meant
         outputs: list[torch.Tensor] = []
         changed = _changes_first(short) and bool(leaves) and isinstance(args[0] if args else None, torch.Tensor)
@@ -344,7 +350,7 @@ class TraceMode(TorchFunctionMode):
             info = self._new(output)
             info.invented = marked
             info.other = others[index] if index < len(others) and not changed else None
-        if not marked and not excused:
+        if not suspect and not excused:
             self._note_error(name, error)
         self._record(
             _OPCODE[kind],
@@ -354,9 +360,38 @@ class TraceMode(TorchFunctionMode):
             kwargs,
             result,
             outputs,
-            error=None if marked or excused else error,
+            error=None if suspect or excused else error,
         )
         return result
+
+    def _fails_anyway(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[torch.Tensor], infos: list[Info]
+    ) -> bool:
+        """Whether a call on values of made-up sizes fails whatever these sizes really are: then they aren't why."""
+        if not self.lossy or invented.is_invented(args) or invented.is_invented(tuple(kwargs.values())):
+            return False
+        if any(info.invented and not self._lossy_in(tuple(leaf.shape)) for leaf, info in zip(leaves, infos)):
+            return False
+        sizes = {size for leaf in leaves for size in leaf.shape} | {1, *_numbers((args, tuple(kwargs.values())))}
+
+        def works(count: int) -> bool:
+            def change(tensor: torch.Tensor) -> torch.Tensor:
+                return empty([self._recounted(size, count) for size in tensor.shape], tensor.dtype)
+
+            try:
+                func(*map_tensors(args, change), **map_tensors(kwargs, change))
+            except Exception:  # noqa: BLE001  # asked for nothing but whether it works
+                return False
+            return True
+
+        return not any(works(count) for count in sizes if count >= 0)
+
+    def _recounted(self, size: int, count: int) -> int:
+        """``size`` with each made-up number in it replaced by ``count``."""
+        for number in self.lossy:
+            if size and size % number == 0:
+                size = size // number * count
+        return size
 
     def _note_error(self, name: str, error: BaseException) -> None:
         if self.quiet and self.inner_error is None:
@@ -539,6 +574,13 @@ _FACTORY: dict[str, tuple[str, ...]] = dict.fromkeys(
     "zeros ones full empty eye arange range linspace logspace empty_strided zeros_like hann_window hamming_window blackman_window bartlett_window kaiser_window tril_indices triu_indices complex".split(),
     ("dtype",),
 )
+
+
+def _numbers(tree: Any) -> set[int]:
+    """The whole numbers in the arguments of a call."""
+    if type(tree) is int:
+        return {tree}
+    return {n for item in tree for n in _numbers(item)} if isinstance(tree, (tuple, list)) else set()
 
 
 def _changes_first(short: str) -> bool:

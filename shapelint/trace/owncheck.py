@@ -27,6 +27,7 @@ def is_gap(error: BaseException) -> bool:
             "data is not allocated yet",
             "DynamicOutputShape",
             "not on the expected device meta",
+            "no fake impl registered",
         )
     )
 

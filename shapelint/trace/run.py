@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
+from torch.nn.modules.lazy import LazyModuleMixin
 
-from shapelint.trace import annotated, frames, invented, layers, owncheck
+from shapelint.trace import annotated, frames, handlers, invented, layers, lazy, owncheck
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.log import Log, Op, map_tensors, tensors_in
 from shapelint.trace.mode import TraceMode
@@ -142,6 +143,8 @@ def _modules(mode: TraceMode, is_leaf: Callable[[nn.Module], bool]) -> Iterator[
 
     def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         mode.called.add(module)
+        if isinstance(module, LazyModuleMixin):
+            lazy.initialise(module, args, kwargs)
         if mode.quiet:
             return _plain_call(module, *args, **kwargs)
         known = whole.get(module)
@@ -178,7 +181,9 @@ def _call_leaf(mode: TraceMode, module: nn.Module, args: tuple[Any, ...], kwargs
     result: Any = None
     try:
         result = _plain_call(module, *args, **kwargs)
-    except Exception as error:  # noqa: BLE001  # a layer that refuses its input is a fact about the call
+    except Exception as error:  # a layer that refuses its input is a fact about the call
+        if frames.own_fault(error) or handlers.handled(stack, error):
+            raise
         if mode.inner_error is None:
             refused = error
     finally:

@@ -268,6 +268,8 @@ def run_one(session: Session, target: TraceTarget, loaded: Any) -> TraceReport:
         report = session.trace(target, loaded)
     except MemoryError:
         report = _exhausted(target, importing=False)
+    except Exception as error:  # noqa: BLE001  # a fault of ours costs this model, and is told as ours
+        report = TraceReport(target.target, failure=TargetFailure("crash", "internal", crash.internal(target, error)))
     report = _blame_memory(target, report, importing=False)
     return report if report.seconds else replace(report, seconds=time.perf_counter() - started)
 

@@ -19,6 +19,7 @@ from shapelint.trace import assign, frames, inputs, invented, neighbours, run, u
 from shapelint.trace.align import Tables, merge
 from shapelint.trace.axes.judge import annotate
 from shapelint.trace.build import building, to_meta_parameters
+from shapelint.trace.compilers import leave_uncompiled
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.graph import input_tensors
 from shapelint.trace.owners import Owners, rebind_buffers
@@ -48,6 +49,7 @@ def load(target: TraceTarget) -> Loaded | TraceReport:
         if folder not in sys.path:
             sys.path.insert(0, folder)
     unsaved.install(target.unsaved)
+    leave_uncompiled()
     outcome = call_user(importlib.import_module, (target.target.partition(":")[0],))
     if outcome.error is not None:
         return _failure(target, "import", outcome)
