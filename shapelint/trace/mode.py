@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from shapelint.trace import access, dtypes, emulate, frames, handlers, indexing, invented, owncheck, precision, recover
+from shapelint.trace import (
+    access,
+    dtypes,
+    emulate,
+    frames,
+    handlers,
+    indexing,
+    invented,
+    memo,
+    owncheck,
+    precision,
+    recover,
+)
 from shapelint.trace.devices import DATA_DEVICE, place, without_device
 from shapelint.trace.log import KEY, Info, Log, Op, Ref, map_tensors, tensors_in
 from shapelint.trace.metas import empty, to_meta, wrapped
@@ -49,8 +61,10 @@ MIXED_DEVICES = frozenset(
 class TraceMode(TorchFunctionMode):
     """Records what torch is asked for while it is active, in ``log``."""
 
-    def __init__(self, owners: Owners, sizes: Callable[[], int] | None = None) -> None:
+    def __init__(self, owners: Owners, sizes: Callable[[], int] | None = None, *, repeats: bool = False) -> None:
+        """``repeats``: no code looks at the history of a tensor, so that what a call gave before may be given again."""
         super().__init__()
+        self.repeats = repeats
         self.log = Log()
         self.owners = owners
         self.fresh = sizes or (lambda: 3)
@@ -188,18 +202,9 @@ class TraceMode(TorchFunctionMode):
             if not constant:
                 if torch.is_autocast_enabled("cpu"):
                     run_args, run_kwargs = precision.autocast(short, run_args, run_kwargs)
-                check = owncheck.CHECKS.get(short)
-                if check is not None:
-                    check(*run_args, **run_kwargs)
-                dtypes.check(func, short, run_args, run_kwargs)
                 if short in indexing.RANGED and (twins or short in _INDEXING):
                     indexing.in_range(self, short, args, kwargs)
-                replaced = emulate.KERNELS.get(short)
-                result = NotImplemented
-                if replaced is not None:
-                    result = replaced(self, func, run_args, run_kwargs)
-                if result is NotImplemented:
-                    result = func(*run_args, **run_kwargs)
+                result = self._computed(func, short, run_args, run_kwargs, leaves)
             else:
                 result = func(*run_args, **run_kwargs)
         except Exception as error:  # whatever torch raises is a fact about the user's call
@@ -214,6 +219,27 @@ class TraceMode(TorchFunctionMode):
                 return self._operate(func, what, args, kwargs, leaves, infos)
             return self._failed(func, what, args, kwargs, leaves, infos, error)
         return self._done(func, what, args, kwargs, leaves, infos, result, (run_args, constant, moved))
+
+    def _computed(
+        self, func: Any, short: str, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[torch.Tensor]
+    ) -> Any:
+        """The result of a call on meta tensors. Raises what eager mode raises."""
+        key = memo.key_of(func, args, kwargs) if self.repeats and short in memo.PURE else None
+        if key is not None:
+            known = memo.recall(key)
+            if known is not None:
+                return known
+        check = owncheck.CHECKS.get(short)
+        if check is not None:
+            check(*args, **kwargs)
+        dtypes.check(func, short, args, kwargs)
+        replaced = emulate.KERNELS.get(short)
+        result = replaced(self, func, args, kwargs) if replaced is not None else NotImplemented
+        if result is NotImplemented:
+            result = func(*args, **kwargs)
+        if key is not None:
+            memo.keep(key, result, leaves)
+        return result
 
     def meta(self, tensor: torch.Tensor) -> torch.Tensor:
         """The tensor to compute with in place of ``tensor``: itself, or the meta tensor of its shape."""
@@ -332,7 +358,7 @@ class TraceMode(TorchFunctionMode):
             raise error
         kind, name, short = what
         marked = any(info.invented for info in infos) or self._invented_call(args, kwargs, leaves)
-        suspect = marked and not self._fails_anyway(func, args, kwargs, leaves, infos)
+        suspect = marked and not (short in _PRODUCTS and self._fails_anyway(func, args, kwargs, leaves, infos))
         excused = False
         if any(info.other is not None for info in infos):
             excused = bool(self._other_world(func, args, kwargs, infos))
@@ -372,7 +398,7 @@ class TraceMode(TorchFunctionMode):
             return False
         if any(info.invented and not self._lossy_in(tuple(leaf.shape)) for leaf, info in zip(leaves, infos)):
             return False
-        sizes = {size for leaf in leaves for size in leaf.shape} | {1, *_numbers((args, tuple(kwargs.values())))}
+        sizes = {1}.union(*[leaf.shape for leaf in leaves])
 
         def works(count: int) -> bool:
             def change(tensor: torch.Tensor) -> torch.Tensor:
@@ -569,18 +595,17 @@ class TraceMode(TorchFunctionMode):
 
 _OPCODE = {METHOD: "call_method", GETTER: "call_function", "function": "call_function"}
 _INDEXING = frozenset(("__getitem__", "__setitem__"))
+_PRODUCTS = frozenset(
+    "linear matmul __matmul__ mm bmm mv addmm baddbmm einsum bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
+    "conv_transpose3d batch_norm layer_norm rms_norm lstm_cell gru_cell".split()
+)
+"""Calls whose operands alone decide whether they fit, and no number beside them that may have been made up."""
+
 _MOVING = frozenset("to cuda cpu type xpu".split())
 _FACTORY: dict[str, tuple[str, ...]] = dict.fromkeys(
     "zeros ones full empty eye arange range linspace logspace empty_strided zeros_like hann_window hamming_window blackman_window bartlett_window kaiser_window tril_indices triu_indices complex".split(),
     ("dtype",),
 )
-
-
-def _numbers(tree: Any) -> set[int]:
-    """The whole numbers in the arguments of a call."""
-    if type(tree) is int:
-        return {tree}
-    return {n for item in tree for n in _numbers(item)} if isinstance(tree, (tuple, list)) else set()
 
 
 def _changes_first(short: str) -> bool:

@@ -48,9 +48,10 @@ def run(
     sizes: Callable[[], int] | None = None,
     flips: frozenset[invented.Site] = frozenset(),
     inputs: list[tuple[str, torch.Tensor]] | None = None,
+    repeats: bool = False,
 ) -> RunResult:
     """Calls ``function`` with every torch call recorded. What it raises is in the result's ``outcome``, never raised."""
-    mode = TraceMode(owners, sizes=sizes)
+    mode = TraceMode(owners, sizes=sizes, repeats=repeats)
     caught: list[tuple[str, str, tuple[frames.Place, ...]]] = []
     for name, tensor in inputs or []:
         info = mode.info(tensor)

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from shapelint.records import CaseReport, RankSeen, TargetFailure, TraceReport, TraceTarget, Unused
-from shapelint.trace import assign, frames, inputs, invented, neighbours, run, unsaved
+from shapelint.trace import assign, frames, inputs, invented, memo, neighbours, run, unsaved
 from shapelint.trace.align import Tables, merge
 from shapelint.trace.axes.judge import annotate
 from shapelint.trace.build import building, to_meta_parameters
@@ -145,6 +145,7 @@ def _case(
         model if target.method == "forward" or not isinstance(model, nn.Module) else getattr(model, target.method)
     )
     signature = _signature(model, target.method)
+    repeats = not any(memo.differentiates(path) for path in _files(target))
     regular = len(sizes)
     runs: list[run.RunResult] = []
     taken = {size for one in sizes for size in one.values()}
@@ -161,7 +162,7 @@ def _case(
             names = [found for name, value in bound.arguments.items() for found in input_tensors(name, value)]
         else:
             names = input_tensors("", [*args, *kwargs.values()])
-        runs.append(_run(function, args, kwargs, owners, taken, names))
+        runs.append(_run(function, args, kwargs, owners, taken, names, repeats=repeats))
         # A variant that was explored is another model, and so is one of an extra size: what they use counts, that they end
         # early doesn't.
         complete = bool(flags) or len(runs) > regular or runs[-1].outcome.error is None
@@ -183,6 +184,8 @@ def _run(
     owners: Owners,
     taken: set[int],
     names: list[tuple[str, torch.Tensor]],
+    *,
+    repeats: bool,
 ) -> run.RunResult:
     """One run; where an invented answer led to its end, again with the last answer turned round."""
     flips: frozenset[invented.Site] = frozenset()
@@ -197,13 +200,23 @@ def _run(
             sizes=functools.partial(next, pool, 3),
             inputs=names,
             flips=flips,
+            repeats=repeats,
         )
+        if repeats and _lacks_history(result):
+            # A library differentiates, though the project's own code doesn't.
+            return _run(function, args, kwargs, owners, taken, names, repeats=False)
         tried.append(result)
         if result.outcome.error is None or not result.asked or result.asked[-1] in flips:
             break
         flips |= {result.asked[-1]}
     # Where no path comes to the end, the one that came furthest tells most.
     return result if result.outcome.error is None else max(tried, key=lambda one: len(one.log.ops))
+
+
+def _lacks_history(result: run.RunResult) -> bool:
+    errors = [result.outcome.error, *[op.error for op in result.log.ops]]
+    words = ("does not require grad", "to not have been used in the graph")
+    return any(word in str(error) for error in errors if error is not None for word in words)
 
 
 def _signature(model: Any, method: str) -> inspect.Signature | None:
@@ -298,6 +311,7 @@ def _report(
 def _files(target: TraceTarget) -> tuple[str, ...]:
     """The project's files among the imported modules."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    inside = (os.path.abspath(f) for f in files if f and f.endswith(".py"))
+    # torch has modules of its own whose file is a bare name: these are nobody's.
+    inside = (f for f in files if f and f.endswith(".py") and os.path.isabs(f))
     root = target.root.rstrip(os.sep) + os.sep
     return tuple(sorted({f for f in inside if f.startswith(root) and frames.rank_of_file(f) == frames.PROJECT}))
