@@ -124,7 +124,10 @@ def _run(target: TraceTarget, case: Any, mode: str, sizes: dict[str, int], lines
 
 def _layer(standins: Standins) -> Any:
     # A bound method wouldn't be given the module.
-    return standins.layer
+    def call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        return standins.layer(module, *args, **kwargs)
+
+    return call
 
 
 def _real(tensor: torch.Tensor) -> torch.Tensor:
