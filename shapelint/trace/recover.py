@@ -155,7 +155,7 @@ def _multi_head(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     del short
     given = _given("query key value embed_dim_to_check num_heads", args, kwargs)
     query, key = given["query"], given["key"]
-    out = torch.empty_like(query)
+    out = _empty((*query.shape[:-1], given["embed_dim_to_check"]), query.dtype)
     if not kwargs.get("need_weights", True):
         return (out, None), []
     if query.dim() == 2:  # noqa: PLR2004  # unbatched: [T, E]
