@@ -64,6 +64,7 @@ def test_json_has_exactly_the_documented_fields(tmp_path: Path) -> None:
                 "end_line": 15,
                 "end_column": 27,
                 "target": "net:Net",
+                "targets": ["net:Net"],
                 "related": [{"path": "models/net.py", "line": 10, "column": 9, "message": "made here"}],
                 "fix": [
                     {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from shapelint.checks.tell_products import clash
@@ -26,7 +27,8 @@ def classes(call: Call) -> str:
     if target.numbers == numbers:
         if weight is not None and weight.numbers != (x.numbers[axis],):
             return f"{call.spoken} takes a weight for each of {count} classes and gets {weight.shape}: {x.said}, {weight.said}."
-        return ""
+        kept = re.search(r"weight tensor of shape: torch\.Size\(\[(\d+)\]\)", call.error)
+        return f"{call.spoken} has weights for {kept[1]} classes and gets {count}: {x.said}." if kept else ""
     if target.numbers == x.numbers and not target.dtype.startswith(("float", "bfloat")):
         return f"{call.spoken} takes class numbers of {shape}, or a probability for each class, and gets {target.dtype}{target.shape}: {x.said}, {target.said}."
     floating = target.dtype.startswith(("float", "bfloat"))

@@ -50,6 +50,7 @@ def _finding(finding: Finding, context: ReportContext) -> dict[str, Any]:
         "message": explained(finding),
         **_place(finding.location, context),
         "target": finding.targets[0] if finding.targets else "",
+        "targets": list(finding.targets),
         "related": [
             {
                 "path": context.shown_path(related.location.path),
