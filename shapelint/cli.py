@@ -74,7 +74,12 @@ def check(ctx: click.Context, /, **given: Any) -> None:
     request = _request(given)
     if (given["fix"] or given["diff"]) and given["update_baseline"]:
         raise click.UsageError("--update-baseline takes the findings as they are; run it without --fix and --diff")
+    if given["watch"] and (given["fix"] or given["diff"] or given["update_baseline"] or given["show_settings"]):
+        raise click.UsageError("--watch shows the findings after each save; it writes and repairs nothing")
     progress = _Progress(enabled=sys.stderr.isatty() and not given["quiet"] and not given["show_settings"])
+    if given["watch"]:
+        _watch(request, given, progress)
+        return
     try:
         if given["show_settings"]:
             _write("".join(shown(project) for project in lint.settings(request)))
@@ -209,6 +214,24 @@ def _repaired(request: Request, given: dict[str, Any], progress: _Progress) -> O
         for line in fix.told(repaired, written=not given["diff"]):
             click.echo(line, err=True)
     return repaired.before if given["diff"] else repaired.after
+
+
+def _watch(request: Request, given: dict[str, Any], progress: _Progress) -> None:
+    """The report of each run, on a terminal on a screen of its own, until an interrupt."""
+    from shapelint import watch
+
+    try:
+        for outcome, seconds in watch.watch(request, progress.show):
+            progress.clear()
+            if sys.stdout.isatty():
+                click.clear()
+            if isinstance(outcome, Exception):
+                click.echo(f"Error: {outcome}", err=True)
+            else:
+                _report(outcome, given, seconds)
+            click.echo("watching for changes; Ctrl-C ends it", err=True)
+    except KeyboardInterrupt:
+        progress.clear()
 
 
 def _report(outcome: Outcome, given: dict[str, Any], seconds: float) -> None:

@@ -23,7 +23,7 @@ from shapelint.source.files import SourceCache
 from shapelint.syntax import syntax_findings
 from shapelint.trace.cache import FOLDER
 from shapelint.trace.interpreter import InterpreterError
-from shapelint.tracing import Traced, Workers, summarise, workers
+from shapelint.tracing import Pools, Traced, Workers, summarise, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,17 +69,24 @@ class Prepared:
     skipped: tuple[Skipped, ...]
     enabled: Mapping[str, Sequence[Rule]]
 
-    def workers(self, planned: Sequence[Planned], *, cache: bool) -> AbstractContextManager[Workers]:
-        """The workers for some models, as the request wants them."""
+    def workers(
+        self, planned: Sequence[Planned], *, cache: bool, pools: Pools | None = None
+    ) -> AbstractContextManager[Workers]:
+        """The workers for some models, as the request wants them; of ``pools``, where these are kept."""
         request = self.request
-        return workers(planned, python=request.python, jobs=request.jobs, cache=cache and request.cache)
+        return workers(planned, python=request.python, jobs=request.jobs, cache=cache and request.cache, pools=pools)
 
 
-def lint(request: Request, on_progress: Callable[[int, int], None] | None = None) -> Outcome:
-    """The outcome of one run. ``on_progress`` is told how many models of how many are done. Raises `EXPECTED`."""
+def lint(
+    request: Request, on_progress: Callable[[int, int], None] | None = None, pools: Pools | None = None
+) -> Outcome:
+    """The outcome of one run. ``on_progress`` is told how many models of how many are done. Raises `EXPECTED`.
+
+    ``pools`` keeps the workers for the next run.
+    """
     sources = SourceCache()
     run = prepare(request, sources)
-    with run.workers(run.planned, cache=True) as at_work:
+    with run.workers(run.planned, cache=True, pools=pools) as at_work:
         found = syntax(run, sources)
         traced = at_work.trace(on_progress)
     return judge(run, traced, sources, found)
@@ -173,6 +180,13 @@ def configure(request: Request, rules: Sequence[Rule]) -> Scope:
 def settings(request: Request) -> tuple[Config, ...]:
     """The projects that the paths touch, as they would be checked. Raises one of `EXPECTED`."""
     return configure(request, load_rules()).projects
+
+
+def watched(request: Request) -> tuple[str, ...]:
+    """The files that a run may read: Python and configuration files of its projects. Raises `EXPECTED`."""
+    scope = configure(request, load_rules())
+    configs = [os.path.join(c.root, name) for c in scope.projects for name in ("pyproject.toml", "shapelint.toml")]
+    return (*[path for path, _ in scope.files], *configs)
 
 
 def clean(request: Request) -> tuple[str, ...]:

@@ -73,6 +73,7 @@ _OPTIONS = (
     click.option("--sarif-category", default="shapelint", metavar="NAME", help="Tells analyses of one commit apart."),
     click.option("--fix", is_flag=True, help="Write the edits that remove a finding and bring no other."),
     click.option("--diff", is_flag=True, help="Print what --fix would write, as a diff, and write nothing."),
+    click.option("--watch", is_flag=True, help="Check again after each save, until Ctrl-C."),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings."),
     click.option("--show-suppressed", is_flag=True, help="Report silenced findings too, marked so."),
     click.option("--baseline", type=_FILE, metavar="FILE", help="Leave out the findings that this file knows."),

@@ -77,9 +77,37 @@ class Workers:
         )
 
 
+class Pools:
+    """Workers that outlive a run, one pool for each interpreter. A context manager: they end with it."""
+
+    def __init__(self) -> None:
+        """No worker is started yet."""
+        self._pools: dict[tuple[str, int], Pool] = {}
+
+    def __enter__(self) -> Pools:  # noqa: PYI034  # typing.Self is newer than Python 3.10
+        """The pools."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Kill everything."""
+        for pool in self._pools.values():
+            pool.close()
+
+    def get(self, python: str, jobs: int) -> Pool:
+        """The pool of an interpreter."""
+        key = (python, jobs)
+        if key not in self._pools:
+            self._pools[key] = Pool(python, jobs=jobs)
+        return self._pools[key]
+
+
 @contextmanager
-def workers(planned: Sequence[Planned], *, python: str | None, jobs: int, cache: bool) -> Iterator[Workers]:
+def workers(
+    planned: Sequence[Planned], *, python: str | None, jobs: int, cache: bool, pools: Pools | None = None
+) -> Iterator[Workers]:
     """A worker for each interpreter that the planned models need, started at once and ended with the context.
+
+    With ``pools`` they are those kept there, and stay.
 
     ``python`` is the command line's interpreter, ``jobs`` how many models are traced at a time. Models of projects that
     share an interpreter share its worker; with ``cache``, one whose files have not changed needs none. Raises
@@ -99,11 +127,9 @@ def workers(planned: Sequence[Planned], *, python: str | None, jobs: int, cache:
         else:
             known[number] = report
     with ExitStack() as stack:
-        pools = [
-            (interpreter, stack.enter_context(Pool(interpreter.path, jobs=jobs)), tuple(numbers))
-            for interpreter, numbers in waiting.items()
-        ]
-        yield Workers(planned, tuple(pools), known, cache)
+        kept = pools or stack.enter_context(Pools())
+        shared = [(one, kept.get(one.path, jobs), tuple(numbers)) for one, numbers in waiting.items()]
+        yield Workers(planned, tuple(shared), known, cache)
 
 
 def _home(root: str) -> str:
