@@ -44,13 +44,13 @@ def paired(first: Callable[[], object], second: Callable[[], object], runs: int 
     return ratio, statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
 
 
-def command(*words: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> Callable[[], None]:
+def command(*words: str, cwd: Path | None = None) -> Callable[[], None]:
     """A command to time. Raises RuntimeError if it can't run (1 is "something was found")."""
+    # An installed package has its bytecode beside it, whatever this machine does with a checkout.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def run() -> None:
-        done = subprocess.run(
-            words, cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{' '.join(words)} exited with {done.returncode}:\n{done.stdout}{done.stderr}")
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from shapelint.specs import suggestion
@@ -139,34 +140,41 @@ def line_of(text: str, key: Key) -> int:
 
     A reading of headers and ``key =`` by eye, not of TOML: tomllib keeps no positions, and a near line is enough.
     """
-    names = [part for part in key if isinstance(part, str)]
+    names = tuple([part for part in key if isinstance(part, str)])
     indices = {
         tuple(p for p in key[:n] if isinstance(p, str)): part for n, part in enumerate(key) if isinstance(part, int)
     }
     best, depth = 0, 0
-    section: list[str] = []
-    counts: dict[tuple[str, ...], int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        header = _HEADER.match(line)
-        found: list[str] | None = None
-        if header:
-            section = _split(header[2])
-            if header[1] == "[[":
-                counts[tuple(section)] = counts.get(tuple(section), -1) + 1
-                for other in [c for c in counts if len(c) > len(section) and list(c[: len(section)]) == section]:
-                    del counts[other]
-            found = section
-        elif "=" in line:
-            found = section + _split(line.split("=", 1)[0])
-        if found is None or any(counts.get(name, index) != index for name, index in indices.items()):
-            continue
-        if found == names[: len(found)] and len(found) > depth:
+    for number, found, counts in _keys(text):
+        if len(found) > depth and found == names[: len(found)]:
+            if any(counts.get(name, index) != index for name, index in indices.items()):
+                continue
             best, depth = number, len(found)
     return best
 
 
-def _split(dotted: str) -> list[str]:
-    return [a or b or c for a, b, c in re.findall(r'"([^"]*)"|\'([^\']*)\'|([^\s."\']+)', dotted)]
+@lru_cache(maxsize=8)
+def _keys(text: str) -> tuple[tuple[int, tuple[str, ...], dict[tuple[str, ...], int]], ...]:
+    """Each line that sets a key or opens a table: its number, the key, the index that each array of tables is at."""
+    keys = []
+    section: tuple[str, ...] = ()
+    counts: dict[tuple[str, ...], int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        header = _HEADER.match(line)
+        if header:
+            section = _split(header[2])
+            if header[1] == "[[":
+                below = [c for c in counts if len(c) > len(section) and c[: len(section)] == section]
+                counts = {name: count for name, count in counts.items() if name not in below}
+                counts[section] = counts.get(section, -1) + 1
+            keys.append((number, section, counts))
+        elif "=" in line:
+            keys.append((number, (*section, *_split(line.split("=", 1)[0])), counts))
+    return tuple(keys)
+
+
+def _split(dotted: str) -> tuple[str, ...]:
+    return tuple(a or b or c for a, b, c in re.findall(r'"([^"]*)"|\'([^\']*)\'|([^\s."\']+)', dotted))
 
 
 def _kinds(kinds: tuple[type, ...]) -> str:
