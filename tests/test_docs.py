@@ -43,6 +43,12 @@ def commands(block: str) -> list[tuple[str, str]]:
     return list(zip(parts[::2], parts[1::2]))
 
 
+def expected(command: str) -> int:
+    """The exit status in a project that has a finding: 1, but for what finds nothing, knows all or forgives all."""
+    forgiving = ("--exit-zero", "--show-settings", "--baseline", "shapelint merge")
+    return 0 if any(word in command for word in forgiving) else 1
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     local = yaml.safe_load(blocks(ROOT / "docs" / "pre-commit.md", "yaml")[1])
@@ -67,7 +73,7 @@ def test_every_command_of_a_page_runs_and_prints_what_is_shown(page: Path, proje
             done = subprocess.run(
                 command, shell=True, cwd=project, env=env, capture_output=True, text=True, check=False
             )
-            assert done.returncode in (0, 1), (command, done.stdout, done.stderr)
+            assert done.returncode == expected(command), (command, done.stdout, done.stderr)
             if shown.strip():
                 assert _timeless(done.stdout).strip() == _timeless(shown).strip(), command
             seen += 1
@@ -96,6 +102,33 @@ def test_every_link_leads_to_a_file() -> None:
     for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
         for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), (page.name, link)
+
+
+def test_the_pages_are_reached_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert [page.name for page in PAGES if f"(docs/{page.name})" not in readme] == []
+    samples = sorted((ROOT / "docs" / "samples").iterdir())
+    assert [each.name for each in samples if not any(f"(samples/{each.name})" in text for text in texts)] == []
+
+
+def test_pre_commit_understands_the_configurations_shown(tmp_path: Path) -> None:
+    """By its own judge, which refuses a kind of file that there isn't."""
+    shown = [text for page in [*PAGES, ROOT / "README.md"] for text in blocks(page, "yaml")]
+    assert len(shown) == 3
+    for text in shown:
+        assert objections(text, tmp_path) == ""
+    assert "pythn" in objections(shown[1].replace("[python", "[pythn"), tmp_path)
+
+
+def objections(config: str, folder: Path) -> str:
+    """What pre-commit has against a configuration, warnings included."""
+    file = folder / "config.yaml"
+    file.write_text(config, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pre_commit", "validate-config", str(file)], capture_output=True, text=True, check=False
+    )
+    return done.stdout + done.stderr
 
 
 def test_the_hooks_shown_are_those_of_the_manifest() -> None:

@@ -24,7 +24,7 @@ from report_samples import (
 )
 from sarif_judge import LINK, objections, run_of
 
-from shapelint.findings import LintResult, Location, Region, Related, Step
+from shapelint.findings import LintResult, Location, Region, Related, Skipped, Step
 from shapelint.report import render
 from shapelint.report.sarif_region import visible
 from shapelint.report.sarif_rules import description
@@ -117,6 +117,7 @@ def test_every_enabled_rule_is_described(tmp_path: Path) -> None:
         "problem.severity": "error",
         "tags": ["pytorch", "shapes", "correctness"],
     }
+    assert [each["properties"]["problem.severity"] for each in rules] == ["error", "error", "recommendation", "warning"]
     assert "security-severity" not in json.dumps(run)
 
 
@@ -215,8 +216,28 @@ def test_results_are_sorted_whatever_the_order_of_the_findings(tmp_path: Path) -
         for word in ("class", "def", "import")
         for rule_id in ("SL101", "SL401")
     ]
+    skipped = [Skipped(name, "no inputs", path=path) for path in (one, two) for name in ("A", "B")]
     told = context(tmp_path)
-    assert render(LintResult(tuple(faults)), "sarif", told) == render(LintResult(tuple(faults[::-1])), "sarif", told)
+    forwards = LintResult(tuple(faults), skipped=tuple(skipped))
+    backwards = LintResult(tuple(faults[::-1]), skipped=tuple(skipped[::-1]))
+    assert render(forwards, "sarif", told) == render(backwards, "sarif", told)
+
+
+def test_a_result_is_the_same_alert_when_its_line_moves(tmp_path: Path) -> None:
+    """GitHub tells by rule, path and fingerprint; what stands above the line doesn't count."""
+    (result,) = run_of(*one_finding(tmp_path))["results"]
+    before = result["partialFingerprints"]
+    path = tmp_path / "models" / "net.py"
+    path.write_text("# Copyright\n\n" + NET, encoding="utf-8")
+    fault = linear_fault(str(path))
+    here = fault.location.region
+    region = replace(here, line=here.line + 2, end_line=here.end_line + 2)
+    moved = replace(fault, location=replace(fault.location, region=region))
+    (result,) = run_of(LintResult((moved,)), context(tmp_path))["results"]
+    assert result["partialFingerprints"] == before
+    path.write_text("# Copyright\n\n" + NET.replace("return self.fc1(x)", "return self.fc1(x, 1)"), encoding="utf-8")
+    (result,) = run_of(LintResult((moved,)), context(tmp_path))["results"]
+    assert result["partialFingerprints"] != before
 
 
 def test_a_notes_link_text_can_not_be_forged_by_a_message(tmp_path: Path) -> None:
