@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from shapelint.findings import Severity, Skipped
 from shapelint.models import ModelConfig
 from shapelint.records import Case
-from shapelint.source.discovery import discover
 from shapelint.specs import SpecError, parse_input
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ class Found:
 
 def find_models(files: Sequence[str], src: Sequence[str], sources: SourceCache) -> Found:
     """The models whose classes stand in the files (absolute paths), in the order of files and lines."""
+    from shapelint.source.discovery import discover  # noqa: PLC0415  # a configured project never needs it
+
     read = [_read(one) for one in discover(files, src, sources)]
     models = tuple([one for one in read if isinstance(one, ModelConfig)])
     return Found(models, tuple([one for one in read if isinstance(one, Skipped)]))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from shapelint.report import concise, full, github, gitlab, json_report, junit
 from shapelint.report.context import ReportContext, read_bytes
 from shapelint.report.sarif_merge import MergeError, merge
 from shapelint.report.statistics import statistics
@@ -38,27 +38,32 @@ class Report:
     notices: tuple[str, ...] = ()
 
 
+# A run writes one format, and importing the others would take longer than writing it.
+
+
 def _github(result: LintResult, context: ReportContext) -> Report:
+    from shapelint.report import github  # noqa: PLC0415
+
     return Report(github.render(result, context), github.notices(result))
 
 
 def _sarif(result: LintResult, context: ReportContext) -> Report:
-    from shapelint.report import sarif  # noqa: PLC0415  # importing sarif_om takes longer than writing any other format
+    from shapelint.report import sarif  # noqa: PLC0415
 
     return Report(*sarif.report(result, context))
 
 
-def _only_text(render: Callable[[LintResult, ReportContext], str]) -> Callable[[LintResult, ReportContext], Report]:
-    return lambda result, context: Report(render(result, context))
+def _only_text(name: str) -> Callable[[LintResult, ReportContext], Report]:
+    return lambda result, context: Report(import_module(f"shapelint.report.{name}").render(result, context))
 
 
 FORMATS: dict[str, Callable[[LintResult, ReportContext], Report]] = {
-    "full": _only_text(full.render),
-    "concise": _only_text(concise.render),
-    "json": _only_text(json_report.render),
+    "full": _only_text("full"),
+    "concise": _only_text("concise"),
+    "json": _only_text("json_report"),
     "github": _github,
-    "gitlab": _only_text(gitlab.render),
-    "junit": _only_text(junit.render),
+    "gitlab": _only_text("gitlab"),
+    "junit": _only_text("junit"),
     "sarif": _sarif,
 }
 """The formats, in the order in which help lists them."""
