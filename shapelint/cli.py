@@ -253,6 +253,7 @@ def _report(outcome: Outcome, given: dict[str, Any], seconds: float) -> None:
         color=wants_color(given["color"], os.environ, terminal=sys.stdout.isatty() and not to_file),
         category=given["sarif_category"],
         show_suppressed=given["show_suppressed"],
+        shard="/".join(map(str, given["shard"] or ())),
     )
     notices = list(outcome.notices)
     asked = [(given["output_format"], given["output_file"], context)]

@@ -197,6 +197,9 @@ def test_merge_joins_the_reports_of_shards(project: Path) -> None:
     assert merged == whole
     assert len(json.loads(whole)["runs"][0]["results"]) == 2
     assert run("merge", "1.sarif", "2.sarif", "--exit-code").exit_code == 1
+    half = run("merge", "1.sarif", "-o", "half.sarif")
+    assert (half.exit_code, (project / "half.sarif").exists()) == (2, False)
+    assert "shard 2/2 is missing" in half.stderr
 
 
 def test_merge_exits_with_1_only_when_asked_and_only_for_what_nothing_silences(project: Path) -> None:

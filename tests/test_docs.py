@@ -13,6 +13,10 @@ import pytest
 import yaml
 from cli_samples import lay
 
+from shapelint import RULES_URL
+from shapelint.report.sarif_rules import markdown, page_link
+from shapelint.rules import load_rules
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -102,6 +106,15 @@ def test_every_link_leads_to_a_file() -> None:
     for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
         for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), (page.name, link)
+
+
+def test_the_address_of_each_rule_is_that_of_its_page() -> None:
+    """What SARIF links, and what pages link among each other."""
+    for rule in load_rules():
+        address = page_link(rule, RULES_URL)
+        assert (ROOT / address.partition("/blob/main/")[2]).is_file(), address
+        for link in re.findall(r"\]\(([^)#:\s]+)", markdown(rule, "")):
+            assert (ROOT / "rules" / link).is_file(), (rule.name, link)
 
 
 def test_the_pages_are_reached_from_the_readme() -> None:

@@ -7,6 +7,7 @@ import itertools
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -48,12 +49,27 @@ def shards(root: Path) -> tuple[ReportContext, LintResult, list[LintResult]]:
 
 def test_shards_in_any_order_merge_to_the_bytes_of_the_whole_run(tmp_path: Path) -> None:
     told, whole, parts = shards(tmp_path)
-    documents = [parsed(part, told) for part in parts]
+    documents = [parsed(part, replace(told, shard=f"{n}/3")) for n, part in enumerate(parts, 1)]
     expected = render(whole, "sarif", told)
     for order in itertools.permutations(documents):
         merged = merge(order)
         assert dumps(merged) == dumps(json.loads(expected))
         assert json.dumps(merged, sort_keys=True) == json.dumps(json.loads(expected), sort_keys=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (["2/3"], "the SARIF file of shard 1/3, 3/3 is missing: its alerts would be closed"),
+        (["1/3", "1/3", "3/3"], "the SARIF file of shard 2/3 is missing: its alerts would be closed"),
+        (["1/2", "2/2", "3/3"], "SARIF files of runs in 2 and in 3 shards don't belong together"),
+    ],
+)
+def test_a_shard_that_is_missing_is_noticed(tmp_path: Path, given: list[str], reason: str) -> None:
+    documents = [parsed(LintResult(), context(tmp_path, shard=shard)) for shard in given]
+    with pytest.raises(MergeError) as raised:
+        merge(documents)
+    assert str(raised.value) == reason
 
 
 def test_a_merged_document_is_valid_and_can_be_merged_again(tmp_path: Path) -> None:

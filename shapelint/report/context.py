@@ -29,8 +29,8 @@ class ReportContext:
 
     ``cwd`` and ``git_root`` are absolute (``git_root`` is ``cwd`` outside a repository); ``rules`` the enabled rules;
     ``links`` the address before a page's file name, ending in ``/``, or empty; ``category`` tells analyses of the same
-    commit apart on GitHub; ``show_suppressed`` adds what a comment or the baseline silenced; ``read`` returns a
-    file's bytes or raises OSError.
+    commit apart on GitHub; ``show_suppressed`` adds what a comment or the baseline silenced; ``shard`` is the part of
+    the whole that was checked, as 1/4, or empty; ``read`` returns a file's bytes or raises OSError.
     """
 
     cwd: str
@@ -41,6 +41,7 @@ class ReportContext:
     color: bool = False
     category: str = "shapelint"
     show_suppressed: bool = False
+    shard: str = ""
     read: Callable[[str], bytes] = read_bytes
 
     def shown_path(self, path: str) -> str:

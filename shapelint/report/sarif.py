@@ -76,6 +76,7 @@ class _Writer:
                 ROOT: om.ArtifactLocation(description=om.Message(text="The root of the git repository."))
             },
             results=[],
+            properties={"shard": self.context.shard} if self.context.shard else None,
         )
         document = cast("dict[str, Any]", to_json(om.SarifLog(version="2.1.0", schema_uri=SCHEMA, runs=[run])))
         document["runs"][0]["results"] = arranged(results)

@@ -7,12 +7,15 @@ target moves to another shard.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from shapelint.report.sarif_results import Json, arranged, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+_SHARD = re.compile(r"(\d+)/(\d+)")
 
 
 class MergeError(ValueError):
@@ -22,8 +25,8 @@ class MergeError(ValueError):
 def merge(documents: Sequence[Json]) -> Json:
     """One document with one run: all rules, results and notifications, in the order of an undivided run.
 
-    Raises MergeError where a document hasn't exactly one run with results, or where tools, versions or categories
-    differ.
+    Raises MergeError where a document hasn't exactly one run with results, where tools, versions or categories differ,
+    or where a shard is missing.
     """
     return merge_report(documents)[0]
 
@@ -40,6 +43,7 @@ def merge_report(documents: Sequence[Json]) -> tuple[Json, tuple[str, ...]]:
                 raise MergeError(
                     f"SARIF files of different {what}: {first!r} in the first, {read(run)!r} in number {number}"
                 )
+    _expect_whole(runs)
     driver = runs[0]["tool"]["driver"]
     rules = _union((rule for run in runs for rule in run["tool"]["driver"].get("rules", ())), key="id")
     places = {rule["id"]: index for index, rule in enumerate(rules)}
@@ -49,6 +53,7 @@ def merge_report(documents: Sequence[Json]) -> tuple[Json, tuple[str, ...]]:
         found = (entry for run in runs for entry in run["tool"]["driver"].get("notifications", ()))
         merged_driver["notifications"] = _union(found, key="id")
     run = {**runs[0], "tool": {**runs[0]["tool"], "driver": merged_driver}}
+    run.pop("properties", None)  # nothing but which shard it was
     invocations = [invocation for r in runs for invocation in r.get("invocations", ())]
     if invocations:
         run["invocations"] = [_one_invocation(invocations)]
@@ -88,6 +93,20 @@ _MUST_AGREE: dict[str, Callable[[Json], Any]] = {
     "categories": lambda run: run.get("automationDetails", {}).get("id"),
     "column kinds": lambda run: run.get("columnKind"),
 }
+
+
+def _expect_whole(runs: Sequence[Json]) -> None:
+    """Raises MergeError where a shard is missing: an upload without its findings would close their alerts."""
+    told = [run.get("properties", {}).get("shard") for run in runs]
+    shards = [_SHARD.fullmatch(str(shard)) for shard in told if shard]
+    parts = {(int(shard[1]), int(shard[2])) for shard in shards if shard}
+    counts = sorted({count for _, count in parts})
+    if len(counts) > 1:
+        raise MergeError(f"SARIF files of runs in {' and in '.join(map(str, counts))} shards don't belong together")
+    for count in counts:
+        missing = [f"{index}/{count}" for index in range(1, count + 1) if (index, count) not in parts]
+        if missing:
+            raise MergeError(f"the SARIF file of shard {', '.join(missing)} is missing: its alerts would be closed")
 
 
 def _union(entries: Iterable[Json], key: str) -> list[Json]:
