@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shapelint import RULES_URL, __version__
-from shapelint.options import check_options, cores, wants_color
+from shapelint.options import check_options, cores, rule_names, wants_color
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +99,7 @@ def check(ctx: click.Context, /, **given: Any) -> None:
 
 
 @main.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=rule_names)
 @click.option("--all", "everything", is_flag=True, help="All pages.")
 def rule(name: str | None, *, everything: bool) -> None:
     """Explain a rule, by its id or name."""

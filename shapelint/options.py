@@ -10,6 +10,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from click.shell_completion import CompletionItem
+
 F = TypeVar("F", bound="Callable[..., Any]")
 
 FORMATS = ("full", "concise", "json", "github", "gitlab", "junit", "sarif")
@@ -52,6 +54,20 @@ def _words(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tup
     return tuple([word.strip() for text in value for word in text.split(",") if word.strip()])
 
 
+def rule_names(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The names and ids of rules that complete the last word of a list, for a shell."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415  # needed by a shell alone, as are the pages
+
+    from shapelint.rules import load_rules  # noqa: PLC0415
+
+    before, comma, word = begun.rpartition(",")
+    rules = load_rules()
+    known = [(rule.name, rule) for rule in rules] + [(rule.id, rule) for rule in rules]
+    return [
+        CompletionItem(f"{before}{comma}{name}", help=rule.summary) for name, rule in known if name.startswith(word)
+    ]
+
+
 _FILE = click.Path(dir_okay=False)
 _OPTIONS = (
     click.argument("paths", nargs=-1, type=click.Path()),
@@ -63,10 +79,25 @@ _OPTIONS = (
         metavar="RULES",
         multiple=True,
         callback=_words,
+        shell_complete=rule_names,
         help="Only these rules: ids, id prefixes, names, ALL.",
     ),
-    click.option("--extend-select", metavar="RULES", multiple=True, callback=_words, help="These rules too."),
-    click.option("--ignore", metavar="RULES", multiple=True, callback=_words, help="Not these rules."),
+    click.option(
+        "--extend-select",
+        metavar="RULES",
+        multiple=True,
+        callback=_words,
+        shell_complete=rule_names,
+        help="These rules too.",
+    ),
+    click.option(
+        "--ignore",
+        metavar="RULES",
+        multiple=True,
+        callback=_words,
+        shell_complete=rule_names,
+        help="Not these rules.",
+    ),
     click.option("--output-format", type=click.Choice(FORMATS), default="full", show_default=True),
     click.option("-o", "--output-file", type=_FILE, metavar="FILE", help="Write the report there, not on stdout."),
     click.option("--sarif-output", type=_FILE, metavar="FILE", help="Write a SARIF report too."),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib import resources
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from cli_samples import CLEAN, CONFIG, lay, run
@@ -18,9 +19,6 @@ from shapelint.cli import main
 from shapelint.options import FORMATS, wants_color
 from shapelint.report import FORMATS as REPORTS
 from shapelint.rules import load_rules
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +73,31 @@ def test_completion_is_a_script_that_names_the_tool(shell: str) -> None:
     result = run("completion", shell)
     assert result.exit_code == 0
     assert "_SHAPELINT_COMPLETE" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("shapelint comp", ["completion"]),
+        ("shapelint check --output-format s", ["sarif"]),
+        ("shapelint rule matm", ["matmul-dims"]),
+        ("shapelint check --select SL405,SL10", [f"SL405,SL10{n}" for n in range(1, 10)]),
+        ("shapelint check --ignore no-such", []),
+    ],
+)
+def test_a_shell_completes_commands_formats_and_rules(typed: str, completed: list[str]) -> None:
+    """By the function that the script defines, in bash itself."""
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash")
+    words = typed.split()
+    folder = str(Path(sys.executable).parent)
+    script = (
+        f"{run('completion', 'bash').stdout}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}\n"
+        '_shapelint_completion shapelint; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    env = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == completed, done.stderr
 
 
 def test_settings_show_what_holds_in_each_project(project: Path) -> None:
