@@ -89,6 +89,20 @@ def _timeless(text: str) -> str:
 
 
 @pytest.mark.torch
+def test_the_gitlab_job_leaves_the_report_that_it_hands_over(project: Path) -> None:
+    """All of its script but what installs."""
+    job = yaml.safe_load((ROOT / "docs" / "samples" / "gitlab-ci.yml").read_text("utf-8"))["shapelint"]
+    (command,) = [line for line in job["script"] if not line.startswith("pip install")]
+    bin_folder = str(Path(sys.executable).parent)
+    env = {**os.environ, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, cwd=project, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert job["artifacts"]["when"] == "always"  # also of a job that fails
+    report = json.loads((project / job["artifacts"]["reports"]["codequality"]).read_text("utf-8"))
+    assert [(each["check_name"], each["location"]["path"]) for each in report] == [("SL101 matmul-dims", "net.py")]
+
+
+@pytest.mark.torch
 def test_what_the_pages_write_is_what_they_say(project: Path) -> None:
     shapelint = str(Path(sys.executable).with_name("shapelint"))
     for part in ("1/2", "2/2"):
