@@ -37,9 +37,16 @@ class Loaded:
 
 
 def warm_up() -> None:
-    """Imports what each child would import for itself."""
+    """Does once what each child would do for itself: imports, first calls of meta kernels, a look at all modules."""
     with torch.device("meta"):
-        nn.Linear(2, 2)
+        model = nn.Sequential(
+            nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2), nn.GELU(), nn.Flatten(), nn.Linear(2, 2), nn.LayerNorm(2)
+        )
+        x = model(torch.empty(2, 1, 1, 1))
+        nn.functional.cross_entropy(x @ x.mT + x.relu().softmax(-1), torch.empty(2, dtype=torch.int64))
+    for module in list(sys.modules.values()):
+        if file := getattr(module, "__file__", None):
+            frames.rank_of_file(file)
 
 
 def load(target: TraceTarget) -> Loaded | TraceReport:
