@@ -23,7 +23,7 @@ from shapelint.records import (
     ValueRecord,
     WarningRecord,
 )
-from shapelint.trace import frames
+from shapelint.trace import doubt, frames
 from shapelint.trace.annotated import Call
 from shapelint.trace.log import Op, Ref
 from shapelint.trace.run import RunResult
@@ -100,7 +100,7 @@ def merge(
     runs: list[RunResult],
 ) -> CaseReport:
     """One report of all runs of a case."""
-    return _Merger(tables, runs).report(number, mode, flags, sizes, probes)
+    return _Merger(tables, runs, sizes).report(number, mode, flags, sizes, probes)
 
 
 def _key(op: Op) -> Any:
@@ -108,8 +108,8 @@ def _key(op: Op) -> Any:
 
 
 class _Merger:
-    def __init__(self, tables: Tables, runs: list[RunResult]) -> None:
-        self.tables, self.runs = tables, runs
+    def __init__(self, tables: Tables, runs: list[RunResult], sizes: list[dict[str, int]]) -> None:
+        self.tables, self.runs, self.sizes = tables, runs, sizes
         self.rows: list[list[int]] = []
         self.values: list[ValueRecord] = []
         self.value_of: list[dict[int, int]] = [{} for _ in runs]
@@ -224,11 +224,9 @@ class _Merger:
             self._value([op.outputs[k] if op and k < len(op.outputs) else -1 for op in ops], number)
             for k in range(len(first.outputs))
         ]
-        failures = [
-            Failure(r, type(op.error).__name__, str(op.error))
-            for r, op in enumerate(ops)
-            if op and op.error is not None
-        ]
+        sure = any(op.doubt for op in ops if op) and doubt.certain(ops, self.sizes)
+        errors = [None if op is None else op.error or (op.doubt.error if sure and op.doubt else None) for op in ops]
+        failures = [Failure(r, type(error).__name__, str(error)) for r, error in enumerate(errors) if error is not None]
         notes: dict[tuple[str, str], list[int]] = {}
         values: dict[tuple[str, str], tuple[int, ...]] = {}
         for r, op in enumerate(ops):
@@ -245,7 +243,10 @@ class _Merger:
             tuple(outputs),
             tuple(failures),
             tuple(OpNote(kind, values[kind, text], text, tuple(at)) for (kind, text), at in notes.items()),
-            tuple(r for r, op in enumerate(ops) if op is not None),
+            # A run whose own failure is in doubt says neither that it fails nor that it works.
+            tuple(
+                r for r, op in enumerate(ops) if op is not None and not (failures and op.doubt and errors[r] is None)
+            ),
             inner,
         )
 

@@ -118,6 +118,10 @@ def _gather(value: Any, found: set[int]) -> None:
                 found.add(item)
 
 
-def picks(taken: set[int]) -> list[int]:
-    """Primes for sizes that only data could give."""
-    return [p for p in (*SMALL, *LARGE) if p not in taken]
+def picks(taken: set[int], turn: int) -> list[int]:
+    """Primes for sizes that only data could give, others in each run (``turn``).
+
+    None divides a size that is given, which would look made up.
+    """
+    free = [p for p in (*SMALL, *LARGE) if not any(size and size % p == 0 for size in taken)]
+    return [*free[turn:], *free[:turn]]

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from shapelint.trace.doubt import Doubt
 from shapelint.trace.frames import Place
 
 KEY = "_shapelint_info"
@@ -64,7 +65,8 @@ class Op:
     """One operation: what was called, by which module, from where, on what, with which result.
 
     ``func`` is the callable as torch gave it, or the nn.Module for ``call_module``; ``args`` and ``kwargs`` have a `Ref` where a
-    tensor stood; ``result`` is what it returned, with Refs. ``error`` is what it raised, if it did.
+    tensor stood; ``result`` is what it returned, with Refs. ``error`` is what it raised, if it did;
+    ``doubt`` is it instead where that may only follow from something made up.
     """
 
     opcode: str
@@ -77,6 +79,7 @@ class Op:
     result: Any = None
     outputs: tuple[int, ...] = ()
     error: BaseException | None = None
+    doubt: Doubt | None = None
     inner: str = ""
     notes: list[tuple[str, tuple[int, ...], str]] = field(default_factory=list)
 

@@ -27,10 +27,11 @@ from shapelint.trace import (
     recover,
 )
 from shapelint.trace.devices import DATA_DEVICE, place, without_device
+from shapelint.trace.doubt import PRODUCTS, Doubt
 from shapelint.trace.log import KEY, Info, Log, Op, Ref, map_tensors, tensors_in
 from shapelint.trace.metas import empty, to_meta, wrapped
 from shapelint.trace.names import GETTER, METHOD, describe
-from shapelint.trace.proxy import MetaTensorProxy
+from shapelint.trace.proxy import MetaTensorProxy, without_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +75,7 @@ class TraceMode(TorchFunctionMode):
         self.ranks: dict[tuple[int, int, str], tuple[frames.Place, set[int]]] = {}
         self.inner_error: tuple[str, BaseException] | None = None
         self.inner_notes: list[tuple[str, tuple[int, ...], str]] = []
+        self.inner_doubt: Doubt | None = None
         self.lossy: set[int] = set()
         self.names: dict[frames.Place | None, int] = {}
         self.masks: dict[int, int] = {}
@@ -273,7 +275,9 @@ class TraceMode(TorchFunctionMode):
         if not outputs and not changed:
             return result
         marked = any(info.invented for info in infos) or self._invented_call(args, kwargs, leaves)
-        others = self._other_world(func, args, kwargs, infos) if any(i.other is not None for i in infos) else []
+        others: list[torch.Tensor] = []
+        if any(info.other is not None for info in infos):
+            others = self._other_world(func, args, kwargs) or self._other_meant(short, args, kwargs)
         pinned, note = self._meet(short, leaves, infos) if not constant else ("", None)
         if constant:
             pins = {info.pinned for info in infos if info.pinned}
@@ -281,13 +285,13 @@ class TraceMode(TorchFunctionMode):
                 pins.pop() if len(pins) == 1 and all(i.pinned or not t.dim() for i, t in zip(infos, leaves)) else ""
             )
         if changed:
-            self._changed(leaves[0], infos, constant=constant, marked=marked)
+            self._changed(leaves[0], infos, constant=constant, marked=marked, reshaped=short in _RESHAPING)
         old = infos[0]
         for index, output in enumerate(outputs):
             info = self._new(output)
             # Real after a call on meta tensors: made from sizes alone.
             info.constant = not output.is_meta
-            info.invented = marked
+            info.invented = old.invented if changed and output is leaves[0] else marked
             info.pinned = "" if not output.dim() else pinned
             info.device = moved or old.device
             if moved is not None or short in ("to", "cuda", "cpu", "type_as", "type"):
@@ -299,14 +303,17 @@ class TraceMode(TorchFunctionMode):
         self._record(_OPCODE[kind], func, name, args, kwargs, result, outputs, notes=[note] if note else [])
         return result
 
-    def _changed(self, target: torch.Tensor, infos: list[Info], *, constant: bool, marked: bool) -> None:
+    def _changed(
+        self, target: torch.Tensor, infos: list[Info], *, constant: bool, marked: bool, reshaped: bool = False
+    ) -> None:
         """A tensor that was changed in place by data isn't a constant any more."""
         info = infos[0]
         if not constant and info.constant:
             info.constant = False
             if info.twin is None:
                 info.twin = to_meta(target)
-        info.invented = info.invented or marked
+        # What is written into it may be of any size: its own shape stays.
+        info.invented = info.invented or (marked and reshaped)
         if info.pinned and any(not other.pinned for other in infos[1:]):
             info.pinned = ""
 
@@ -323,22 +330,27 @@ class TraceMode(TorchFunctionMode):
         values = (pins[0][1].value, free[0][1].value)
         return "", ("device", values, pins[0][1].pinned)
 
-    def _other_world(
-        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], infos: list[Info]
-    ) -> list[torch.Tensor]:
-        """The results under the other repair of a fault upstream; nothing where the call doesn't work there."""
+    def _elsewhere(self, tensor: torch.Tensor) -> torch.Tensor:
+        info = self.info(tensor)
+        return info.other if info.other is not None else self.meta(tensor)
 
-        def change(tensor: torch.Tensor) -> torch.Tensor:
-            info = self.info(tensor)
-            return info.other if info.other is not None else self.meta(tensor)
-
-        del infos
+    def _other_world(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor] | None:
+        """The results under the other repair of a fault upstream; None where the call doesn't work there."""
         try:
-            result = func(*map_tensors(args, change), **map_tensors(kwargs, change))
+            result = func(*map_tensors(args, self._elsewhere), **map_tensors(kwargs, self._elsewhere))
         except Exception:  # noqa: BLE001  # only the first world is reported; this one is a question
-            return []
+            return None
         found: list[torch.Tensor] = []
         tensors_in(result, found)
+        return found
+
+    def _other_meant(self, short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+        """What a call that works only in the first world means in the other one, where that can be assumed."""
+        meant = recover.meant(short, map_tensors(args, self._elsewhere), map_tensors(kwargs, self._elsewhere))
+        if meant is None:
+            return []
+        found: list[torch.Tensor] = []
+        tensors_in(meant[1] or meant[0], found)
         return found
 
     # --------------------------------------------------------------------------------------------------- failing
@@ -358,25 +370,27 @@ class TraceMode(TorchFunctionMode):
             raise error
         kind, name, short = what
         marked = any(info.invented for info in infos) or self._invented_call(args, kwargs, leaves)
-        suspect = marked and not (short in _PRODUCTS and self._fails_anyway(func, args, kwargs, leaves, infos))
+        suspect = marked and not (short in PRODUCTS and self._fails_anyway(func, args, kwargs, leaves, infos))
         excused = False
         if any(info.other is not None for info in infos):
-            excused = bool(self._other_world(func, args, kwargs, infos))
+            excused = self._other_world(func, args, kwargs) is not None
         meant = recover.meant(short, map_tensors(args, self.meta), map_tensors(kwargs, self.meta))
+        doubt = Doubt(error, excused) if suspect or excused else None
+        self.inner_doubt = self.inner_doubt or doubt
         if meant is None:
-            return self._unknown(func, what, args, kwargs, leaves, error=None if suspect or excused else error)
-        result, others = meant
+            return self._unknown(func, what, args, kwargs, leaves, error=error, doubt=doubt)
+        result, others = self._with_history(meant[0], leaves), meant[1]
         outputs: list[torch.Tensor] = []
         changed = _changes_first(short) and bool(leaves) and isinstance(args[0] if args else None, torch.Tensor)
         if changed:
-            self._changed(args[0], infos, constant=False, marked=marked)
+            self._changed(args[0], infos, constant=False, marked=marked, reshaped=short in _RESHAPING)
             result = args[0] if short != "__setitem__" else None
         tensors_in(result, outputs)
         for index, output in enumerate(outputs):
             info = self._new(output)
             info.invented = marked
             info.other = others[index] if index < len(others) and not changed else None
-        if not suspect and not excused:
+        if doubt is None:
             self._note_error(name, error)
         self._record(
             _OPCODE[kind],
@@ -386,9 +400,18 @@ class TraceMode(TorchFunctionMode):
             kwargs,
             result,
             outputs,
-            error=None if suspect or excused else error,
+            error=None if doubt else error,
+            doubt=doubt,
         )
         return result
+
+    def _with_history(self, result: Any, leaves: list[torch.Tensor]) -> Any:
+        """An assumed result, made to hang on what the call was given: it can be differentiated, as the real one could."""
+        roots = [self.meta(leaf) for leaf in leaves if leaf.requires_grad]
+        if not roots or not torch.is_grad_enabled():
+            return result
+        tie = torch.stack([root.sum().float() for root in roots]).sum()
+        return map_tensors(result, lambda t: t + tie.to(t.dtype) if t.is_floating_point() else t)
 
     def _fails_anyway(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[torch.Tensor], infos: list[Info]
@@ -448,6 +471,7 @@ class TraceMode(TorchFunctionMode):
         leaves: list[torch.Tensor],
         *,
         error: BaseException | None = None,
+        doubt: Doubt | None = None,
         report: bool = False,
         text: str = "",
     ) -> Any:
@@ -456,20 +480,24 @@ class TraceMode(TorchFunctionMode):
         if _changes_first(short) and leaves:
             result: Any = None if short == "__setitem__" else args[0]
             if not self.info(leaves[0]).unknown:
-                self._changed(leaves[0], [self.info(leaf) for leaf in leaves], constant=False, marked=True)
+                infos = [self.info(leaf) for leaf in leaves]
+                self._changed(leaves[0], infos, constant=False, marked=True, reshaped=short in _RESHAPING)
         else:
-            result = MetaTensorProxy.without_shape()
-        outputs = [result] if isinstance(result, torch.Tensor) else []
+            result = without_shape(short, args, kwargs)
+        outputs: list[torch.Tensor] = []
+        tensors_in(result, outputs)
         for output in outputs:
             info = self._new(output)
             info.unknown = type(output) is MetaTensorProxy
             info.invented = True
+        if doubt is not None:
+            error = None
         if error is not None:
             self._note_error(name, error)
         notes = [("unknown", (), text)] if report else []
         if report and self.quiet:
             self.inner_notes += notes
-        self._record(_OPCODE[kind], func, name, args, kwargs, result, outputs, error=error, notes=notes)
+        self._record(_OPCODE[kind], func, name, args, kwargs, result, outputs, error=error, doubt=doubt, notes=notes)
         return result
 
     # ------------------------------------------------------------------------------------------------- recording
@@ -490,6 +518,7 @@ class TraceMode(TorchFunctionMode):
         outputs: list[torch.Tensor],
         *,
         error: BaseException | None = None,
+        doubt: Doubt | None = None,
         notes: list[Any] | None = None,
     ) -> None:
         if self.quiet:
@@ -497,12 +526,9 @@ class TraceMode(TorchFunctionMode):
                 self.inner_notes += notes
             return
         stack = frames.user_stack(sys._getframe(2))
-        self.record(
-            Op(opcode, func, name, self.modules[-1] if self.modules else None, stack, args, kwargs, error=error),
-            result,
-            outputs,
-            notes,
-        )
+        module = self.modules[-1] if self.modules else None
+        op = Op(opcode, func, name, module, stack, args, kwargs, error=error, doubt=doubt)
+        self.record(op, result, outputs, notes)
 
     def record(
         self, op: Op, result: Any, outputs: list[torch.Tensor], notes: list[Any] | None = None, *, ready: bool = False
@@ -545,6 +571,11 @@ class TraceMode(TorchFunctionMode):
         info = self._new(value)
         info.unknown = info.invented = True
         return value
+
+    def moved_along(self, buffer: torch.Tensor) -> None:
+        """``buffer`` goes where its module goes, though that module isn't one of the model's."""
+        info = self.info(buffer)
+        info.pinned = self.log.values[info.value].pinned = ""
 
     def assumed(self, tensor: torch.Tensor, *, marked: bool) -> None:
         """Marks ``tensor`` as the assumed result of a layer that refused its input."""
@@ -595,11 +626,10 @@ class TraceMode(TorchFunctionMode):
 
 _OPCODE = {METHOD: "call_method", GETTER: "call_function", "function": "call_function"}
 _INDEXING = frozenset(("__getitem__", "__setitem__"))
-_PRODUCTS = frozenset(
-    "linear matmul __matmul__ mm bmm mv addmm baddbmm einsum bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
-    "conv_transpose3d batch_norm layer_norm rms_norm lstm_cell gru_cell".split()
+_RESHAPING = frozenset(
+    "resize_ resize_as_ set_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_".split()
 )
-"""Calls whose operands alone decide whether they fit, and no number beside them that may have been made up."""
+"""Calls that change a tensor in place, and its shape too."""
 
 _MOVING = frozenset("to cuda cpu type xpu".split())
 _FACTORY: dict[str, tuple[str, ...]] = dict.fromkeys(

@@ -87,3 +87,16 @@ class MetaTensorProxy(torch.Tensor):
 
     def __len__(self) -> int:
         return 1 if self.meta_tensor is None else len(self.meta_tensor)
+
+
+_PAIRS = frozenset("topk sort kthvalue mode cummax cummin aminmax slogdet qr svd".split())
+_PAIRS_WITH_DIM = frozenset("max min median nanmedian".split())
+
+
+def without_shape(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the function ``short`` returns where nothing is known: a new value, or the names it has with a value each."""
+    along = "dim" in kwargs or (len(args) > 1 and not isinstance(args[1], torch.Tensor))
+    if short in _PAIRS or (short in _PAIRS_WITH_DIM and along):
+        kind = getattr(torch.return_types, short)
+        return kind([MetaTensorProxy.without_shape() for _ in range(kind.n_sequence_fields)])
+    return MetaTensorProxy.without_shape()

@@ -100,7 +100,10 @@ def _linear(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del short
     given = _given("input weight bias", args, kwargs)
     tensor, weight = given["input"], given["weight"]
-    return _empty((*tensor.shape[:-1], *weight.shape[:1]), weight.dtype)
+    out = _empty((*tensor.shape[:-1], *weight.shape[:1]), weight.dtype)
+    if weight.dim() == 2 and tensor.shape[-1:] == weight.shape[:1]:  # noqa: PLR2004  # the weight stands the other way
+        return out, [_empty((*tensor.shape[:-1], weight.shape[1]), weight.dtype)]
+    return out
 
 
 def _matmul(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -111,9 +114,13 @@ def _matmul(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _empty(a.shape[:-1], a.dtype)
     if a.dim() == 1:
         return _empty((*b.shape[:-2], b.shape[-1]), a.dtype)
+    if short in ("mm", "bmm") and a.dim() != b.dim() and a.shape[-1] != b.shape[-2]:
+        return None  # neither the rank nor the sizes say what was to be multiplied
     lead = [a.shape[:-2], b.shape[:-2]]
     wide, narrow = _broadcast(lead, max), _broadcast(lead, min)
     tail = (a.shape[-2], b.shape[-1])
+    if wide == narrow and a.shape[-1] == b.shape[-1]:  # a transpose is missing, or is one too many
+        return _empty((*wide, *tail), a.dtype), [_empty((*wide, a.shape[-2], b.shape[-2]), a.dtype)]
     return _empty((*wide, *tail), a.dtype), ([] if wide == narrow else [_empty((*narrow, *tail), a.dtype)])
 
 
@@ -290,10 +297,12 @@ def _stack(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     del short
     given = _given("tensors dim", args, kwargs)
     tensors, dim = list(given["tensors"]), given.get("dim", 0)
-    rank = max(t.dim() for t in tensors)
-    same = [t for t in tensors if t.dim() == rank]
+    ranks = [t.dim() for t in tensors]
+    common = sorted(set(ranks), key=ranks.count, reverse=True)
     worlds = []
-    for pick in (max, min):
+    # Of different ranks, the one that most of them have is meant, or the next.
+    for rank, pick in zip(common if len(common) > 1 else 2 * common, (max, min)):
+        same = [t for t in tensors if t.dim() == rank]
         shape = [pick(t.shape[axis] for t in same) for axis in range(rank)]
         shape.insert(dim % (rank + 1), len(tensors))
         worlds.append(_empty(shape, tensors[0].dtype))

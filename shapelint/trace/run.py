@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from shapelint.trace import annotated, frames, handlers, invented, layers, lazy, owncheck
+from shapelint.trace.doubt import Doubt
 from shapelint.trace.edge import Outcome, call_user
 from shapelint.trace.log import Log, Op, map_tensors, tensors_in
 from shapelint.trace.mode import TraceMode
@@ -143,6 +144,10 @@ def _modules(mode: TraceMode, is_leaf: Callable[[nn.Module], bool]) -> Iterator[
     whole: dict[nn.Module, bool] = {}
 
     def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        if module not in mode.called and module not in mode.owners.paths:
+            # Made in the code that is traced, as a training step makes its model.
+            for buffer in module.buffers(recurse=False):
+                mode.moved_along(buffer)
         mode.called.add(module)
         if isinstance(module, LazyModuleMixin):
             lazy.initialise(module, args, kwargs)
@@ -177,7 +182,7 @@ def _call_leaf(mode: TraceMode, module: nn.Module, args: tuple[Any, ...], kwargs
         infos = [mode.info(t) for t in leaves]
         arguments = map_tensors(args, mode.ref), map_tensors(kwargs, mode.ref)
     mode.quiet += 1
-    mode.inner_error, mode.inner_notes = None, []
+    mode.inner_error, mode.inner_notes, mode.inner_doubt = None, [], None
     refused: BaseException | None = None
     result: Any = None
     try:
@@ -206,15 +211,15 @@ def _leaf_done(
     """Records the call of a layer, with what went wrong inside."""
     leaves, infos = known
     inner, error = mode.inner_error or ("", refused)
-    notes = mode.inner_notes
-    mode.inner_error, mode.inner_notes = None, []
+    notes, doubt = mode.inner_notes, mode.inner_doubt
+    mode.inner_error, mode.inner_notes, mode.inner_doubt = None, [], None
     if result is None and (refused is not None or inner):
         result = layers.meant(module, map_tensors(call[0], mode.meta), map_tensors(call[1], mode.meta))
     invented_here = any(info.invented for info in infos) or mode.lossy_shapes(leaves)
     if refused is not None and (invented_here or any(i.unknown for i in infos) or owncheck.is_gap(refused)):
         if owncheck.is_gap(refused) and result is None:
             notes.append(("unknown", (), str(refused).split("\n")[0]))
-        error = None
+        error, doubt = None, Doubt(refused, excused=False)
     if result is None and (refused is not None or inner):
         result = mode.unknown_value()
     outputs: list[torch.Tensor] = []
@@ -223,7 +228,8 @@ def _leaf_done(
         for output in outputs:
             mode.assumed(output, marked=invented_here)
     name = _public(f"{type(module).__module__}.{type(module).__qualname__}")
-    op = Op("call_module", module, name, module, stack, arguments[0], arguments[1], error=error, inner=inner)
+    given, named = arguments
+    op = Op("call_module", module, name, module, stack, given, named, error=error, doubt=doubt, inner=inner)
     mode.record(op, result, outputs, notes, ready=True)
     return result
 

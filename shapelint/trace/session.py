@@ -169,7 +169,7 @@ def _case(
             names = [found for name, value in bound.arguments.items() for found in input_tensors(name, value)]
         else:
             names = input_tensors("", [*args, *kwargs.values()])
-        runs.append(_run(function, args, kwargs, owners, taken, names, repeats=repeats))
+        runs.append(_run(function, args, kwargs, owners, taken, names, turn=len(runs), repeats=repeats))
         # A variant that was explored is another model, and so is one of an extra size: what they use counts, that they end
         # early doesn't.
         complete = bool(flags) or len(runs) > regular or runs[-1].outcome.error is None
@@ -192,13 +192,14 @@ def _run(
     taken: set[int],
     names: list[tuple[str, torch.Tensor]],
     *,
+    turn: int,
     repeats: bool,
 ) -> run.RunResult:
     """One run; where an invented answer led to its end, again with the last answer turned round."""
     flips: frozenset[invented.Site] = frozenset()
     tried: list[run.RunResult] = []
     for _ in range(_PATHS):
-        pool = iter(assign.picks(taken))
+        pool = iter(assign.picks(taken, turn))
         result = run.run(
             function,
             args,
@@ -211,7 +212,7 @@ def _run(
         )
         if repeats and _lacks_history(result):
             # A library differentiates, though the project's own code doesn't.
-            return _run(function, args, kwargs, owners, taken, names, repeats=False)
+            return _run(function, args, kwargs, owners, taken, names, turn=turn, repeats=False)
         tried.append(result)
         if result.outcome.error is None or not result.asked or result.asked[-1] in flips:
             break
