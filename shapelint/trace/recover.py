@@ -101,7 +101,9 @@ def _linear(short: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = _given("input weight bias", args, kwargs)
     tensor, weight = given["input"], given["weight"]
     out = _empty((*tensor.shape[:-1], *weight.shape[:1]), weight.dtype)
-    if weight.dim() == 2 and tensor.shape[-1:] == weight.shape[:1]:  # noqa: PLR2004  # the weight stands the other way
+    # A layer's own weight stands as the layer made it; one that is computed may stand the other way.
+    made = isinstance(weight, torch.nn.Parameter)
+    if not made and weight.dim() == 2 and tensor.shape[-1:] == weight.shape[:1]:  # noqa: PLR2004
         return out, [_empty((*tensor.shape[:-1], weight.shape[1]), weight.dtype)]
     return out
 
