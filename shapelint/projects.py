@@ -33,6 +33,7 @@ class PathError(Exception):
 class Scope:
     """What the given paths cover: absolute paths, the projects they touch, and the Python files with their project.
 
+    Among the projects are those elsewhere in the repository that have one of the files below an import root.
     ``whole`` are the roots of the projects whose configuration lies at or below a given path; ``unreadable`` the
     folders that may not be read, with the reason. ``around`` has, by root, all files of the projects without models of
     which only a part is given: what else there is tells which models that part belongs to.
@@ -81,7 +82,8 @@ def find_scope(
             found.update(finder.file(path))
         else:
             raise PathError(f"{shown}: no such file or folder")
-    projects = {config.root: config for config in (*finder.seen.values(), *found.values())}
+    elsewhere = [] if fixed else finder.importing(given, tuple(found))
+    projects = {config.root: config for config in (*finder.seen.values(), *found.values(), *elsewhere)}
     whole = frozenset(
         root for root, config in projects.items() if any(is_below(root, path) or config.path == path for path in given)
     )
@@ -91,7 +93,7 @@ def find_scope(
     around = {
         config.root: tuple([path for path, owner in finder.walk(config.root, config) if owner.root == config.root])
         for config in partial
-        if any(owner.root == config.root for _, owner in files)
+        if config in elsewhere or any(owner.root == config.root for _, owner in files)
     }
     return Scope(given, ordered, files, whole, tuple(dict.fromkeys(finder.unreadable)), around)
 
@@ -181,6 +183,22 @@ class _Finder:
         config = self.closest(os.path.dirname(path))
         if path.endswith(_SUFFIXES) and not is_excluded(path, config):
             yield path, config
+
+    def importing(self, given: Sequence[str], files: Sequence[str]) -> list[Config]:
+        """The projects elsewhere in the repositories of the given paths that can import one of the files.
+
+        A library of a monorepo lies outside of the projects that use it; their configuration names it in ``src``.
+        """
+        found: dict[str, Config] = {}
+        for top in {git_root(path) for path in given} - {"", *given}:
+            whole = _Finder(self.load, self.default, None)  # so that `seen` stays what the given paths came by
+            for _ in whole.walk(top, whole.closest(top)):
+                pass
+            for config in whole.seen.values():
+                outside = [src for src in config.src if not is_below(src, config.root)]
+                if any(is_below(path, src) for src in outside for path in files):
+                    found[config.root] = config
+        return list(found.values())
 
     def walk(self, folder: str, config: Config) -> Iterator[tuple[str, Config]]:
         """The Python files below a folder, each with the project it belongs to."""

@@ -73,3 +73,24 @@ def test_any_split_of_the_files_tells_what_one_run_does(tmp_path: Path, monkeypa
     for split in splits(PYTHON):
         assert sorted(found for files in split for found in told(*files)) == sorted(whole), split
     assert sorted(told(".")) == sorted(whole)
+
+
+def test_a_library_outside_of_the_projects_that_use_it_is_told_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a monorepo: the configuration of each application names the library's folder among its import roots."""
+    config = 'src = [".", "../../lib"]\n[[models]]\ntarget = "net:make"\ninputs = { x = "float32[B, 8]" }\n'
+    net = "from common.part import Part\n\n\ndef make():\n    return Part()\n"
+    part = PART.format(size=9)
+    monkeypatch.chdir(lay(tmp_path, {".git/HEAD": "", "lib/common/__init__.py": "", "lib/common/part.py": part}))
+    lay(
+        tmp_path,
+        {f"apps/{app}/{name}": text for app in "ab" for name, text in (("shapelint.toml", config), ("net.py", net))},
+    )
+    lay(tmp_path, {"pyproject.toml": '[tool.shapelint]\nexclude = ["data"]\n', "data/broken/shapelint.toml": "x = ("})
+    whole = told(".")
+    assert [(path, rule) for path, _, rule, _ in whole] == [("lib/common/part.py", "matmul-dims")]
+    files = ("apps/a/net.py", "apps/b/net.py", "lib/common/__init__.py", "lib/common/part.py")
+    for split in splits(files):
+        assert sorted(found for part in split for found in told(*part)) == whole, split
+    assert told("lib") == whole
