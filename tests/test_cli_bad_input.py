@@ -169,3 +169,15 @@ def test_a_folder_that_may_not_be_read_is_named_as_not_checked(project: Path, mo
     assert result.exit_code == 0
     skipped = json.loads(result.stdout)["skipped"]
     assert [entry["reason"] for entry in skipped] == ["it can't be read: Permission denied"]
+
+
+def test_a_file_whose_name_is_not_unicode_is_reported_into_a_file(project: Path) -> None:
+    """A report is UTF-8, which has no lone surrogates: Python's stand-ins for such bytes are escaped."""
+    try:
+        (project / os.fsdecode(b"a\xff.py")).write_text("x = (\n", encoding="utf-8")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes Unicode names only")
+    result = check("-o", "report.txt", "--sarif-output", "report.sarif", "--output-format", "concise")
+    assert result.exit_code == 1, result.stderr
+    assert (project / "report.txt").read_text("utf-8").startswith("a\\udcff.py:1:5: SL006 ")
+    assert '"a%FF.py"' in (project / "report.sarif").read_text("utf-8")
