@@ -128,6 +128,14 @@ def test_clean_removes_the_caches_of_the_projects_below(project: Path) -> None:
     assert (project / "b/.shapelint_cache").exists()
 
 
+def test_statistics_go_to_stderr_when_asked_for(project: Path) -> None:
+    lay(project, {"a.py": "x = (\n", "b.py": "y = )\n"})
+    counted, plain = run("check", "--statistics"), run("check")
+    assert counted.stdout == plain.stdout
+    assert "2  SL006  syntax-error\n" in counted.stderr
+    assert "SL006" not in plain.stderr
+
+
 def test_the_formats_that_can_be_asked_for_are_those_that_can_be_written() -> None:
     assert tuple(REPORTS) == FORMATS
 
