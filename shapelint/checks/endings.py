@@ -33,7 +33,8 @@ def ended(view: View, case: CaseReport) -> Iterator[Finding]:
         seen.add(ending.stack)
         place = view.place(ending.stack)
         if ending.invented or ending.kind in ("data", "internal"):
-            if not any(run < case.probes for run in whole):
+            # A fault of the tracer's own is told even where other sizes came to the end.
+            if ending.kind == "internal" or not any(run < case.probes for run in whole):
                 yield view.finding("trace-incomplete", _gave_up(ending), place)
             continue
         rule = _rule(view, ending, bool(whole))
