@@ -136,6 +136,11 @@ def test_statistics_go_to_stderr_when_asked_for(project: Path) -> None:
     assert "SL006" not in plain.stderr
 
 
+def test_a_rule_is_added_to_those_of_the_configuration(project: Path) -> None:
+    lay(project, {"a.py": "x = (\n", "shapelint.toml": 'select = ["SL1"]\n'})
+    assert [run("check", *more).exit_code for more in ([], ["--extend-select", "syntax-error"])] == [0, 1]
+
+
 def test_the_formats_that_can_be_asked_for_are_those_that_can_be_written() -> None:
     assert tuple(REPORTS) == FORMATS
 

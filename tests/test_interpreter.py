@@ -73,6 +73,12 @@ def test_the_active_environment_comes_before_those_in_the_project(
     assert find_interpreter(None, None, tmp_path).path == active
 
 
+def test_of_two_environments_in_the_project_the_hidden_one_comes_first(tmp_path: Path) -> None:
+    environment(tmp_path / "venv")
+    first = environment(tmp_path / ".venv")
+    assert find_interpreter(None, None, tmp_path).path == first
+
+
 def test_the_environment_of_a_hook_is_not_the_project_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """pre-commit says in VIRTUAL_ENV where shapelint itself is installed."""
     found = environment(tmp_path / "venv")
