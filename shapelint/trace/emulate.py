@@ -14,7 +14,7 @@ import torch
 
 from shapelint.trace import indexing, recurrent
 from shapelint.trace.devices import DATA_DEVICE
-from shapelint.trace.log import tensors_in
+from shapelint.trace.log import map_tensors, tensors_in
 from shapelint.trace.metas import empty
 
 if TYPE_CHECKING:
@@ -241,6 +241,19 @@ def _classes(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str
     return func(given.pop("input"), given.pop("target"), *args[2:], **given)
 
 
+def _grouped(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A product for each group of rows, as experts have it: the meta kernel of torch 2.13 takes bfloat16 alone."""
+    del mode
+    given = args[0].dtype
+    if given is torch.bfloat16 or not given.is_floating_point:
+        return NotImplemented
+
+    def narrow(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(torch.bfloat16) if tensor.dtype is given else tensor
+
+    return func(*map_tensors(args, narrow), **map_tensors(kwargs, narrow)).to(given)
+
+
 def _arange(mode: TraceMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A range whose ends are data: as long as the number that is made up for its last end."""
     del args
@@ -293,6 +306,8 @@ KERNELS: dict[str, Any] = {
     "rnn_tanh": recurrent.recurrent,
     "rnn_relu": recurrent.recurrent,
     "ctc_loss": _ctc_loss,
+    "grouped_mm": _grouped,
+    "_grouped_mm": _grouped,
     "cov": _covariance,
     "corrcoef": _covariance,
     "combinations": _combinations,
