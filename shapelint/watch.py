@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _POLL = 0.1
 """Seconds between looks at the files: short beside the 0.3 s that a person takes to look at the result."""
 
+_SETTLED = 0.03
+"""Seconds in which nothing changes before a save counts as done."""
+
 _Stamp = dict[str, tuple[int, int]]
 
 
@@ -36,8 +39,18 @@ def watch(
             except EXPECTED as error:
                 outcome = error
             yield outcome, time.monotonic() - start
-            while _stamp(request) == seen:
-                time.sleep(_POLL)
+            _changed(request, seen)
+
+
+def _changed(request: Request, seen: _Stamp) -> None:
+    """Returns once a file differs from what was seen, and is whole: an editor may empty it before it writes."""
+    last = seen
+    while True:
+        time.sleep(_POLL if last == seen else _SETTLED)
+        now = _stamp(request)
+        if now == last != seen:
+            return
+        last = now
 
 
 def _stamp(request: Request) -> _Stamp:

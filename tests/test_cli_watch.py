@@ -17,7 +17,7 @@ import pytest
 from cli_samples import CLEAN, CONFIG, FAULTY, lay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.torch
 
@@ -38,8 +38,8 @@ def watching(project: Path) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def until(process: subprocess.Popen[str], words: str) -> list[str]:
-    """The lines up to the one that has these words."""
+def shows(process: subprocess.Popen[str], fits: Callable[[list[str]], bool]) -> list[str]:
+    """The lines of the first result that fits; one before it may be of a file that was half written."""
     assert process.stdout is not None
     lines: list[str] = []
     end = time.monotonic() + PATIENCE
@@ -47,24 +47,39 @@ def until(process: subprocess.Popen[str], words: str) -> list[str]:
         line = process.stdout.readline()
         if not line:
             break
-        lines.append(line.rstrip("\n"))
-        if words in line:
+        if not line.startswith("watching"):
+            lines.append(line.rstrip("\n"))
+        elif fits(lines):
             return lines
+        else:
+            lines = []
     raise AssertionError(lines)
+
+
+def is_faulty(lines: list[str]) -> bool:
+    return any("SL101" in line for line in lines)
+
+
+def is_clean(lines: list[str]) -> bool:
+    return bool(lines) and not is_faulty(lines) and not is_refused(lines)
+
+
+def is_refused(lines: list[str]) -> bool:
+    return any(line.startswith("Error: ") for line in lines)
 
 
 def test_each_save_shows_a_new_result_and_an_interrupt_ends_it(tmp_path: Path) -> None:
     lay(tmp_path, {"shapelint.toml": CONFIG, "net.py": FAULTY})
     with watching(tmp_path) as process:
-        assert any("SL101" in line for line in until(process, "watching"))
+        shows(process, is_faulty)
         (tmp_path / "net.py").write_text(CLEAN.lstrip("\n"), encoding="utf-8")
-        assert not any("SL101" in line for line in until(process, "watching"))
+        shows(process, is_clean)
         (tmp_path / "net.py").write_text(FAULTY.lstrip("\n") + "\n", encoding="utf-8")
-        assert any("SL101" in line for line in until(process, "watching"))
+        shows(process, is_faulty)
         (tmp_path / "shapelint.toml").write_text("models = 3\n", encoding="utf-8")
-        assert any(line.startswith("Error: ") for line in until(process, "watching"))
+        shows(process, is_refused)
         (tmp_path / "shapelint.toml").write_text(CONFIG, encoding="utf-8")
-        assert any("SL101" in line for line in until(process, "watching"))
+        shows(process, is_faulty)
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0
 
